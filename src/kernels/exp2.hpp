@@ -1,0 +1,75 @@
+// 2^x for x <= 0, and ln x for x >= 1: the same correctly rounded operations on every machine.
+#pragma once
+
+#include <bit>
+
+#include "kernels/simd.hpp"
+
+namespace lookback::kernels {
+
+/// 2^f = 1 + f * c[0] + f^2 * c[1] + ... on [-1/2, 1/2]: minimax polynomials in relative error
+/// whose constant term is exactly 1, so that the largest score of a row has weight exactly 1.
+template <class T>
+struct Exp2;
+
+template <>
+struct Exp2<float> {  // 2.6e-9 before rounding, at most 1.01 ulp after
+  static constexpr float c[] = {0x1.62e432p-1f, 0x1.ebfbe2p-3f,  0x1.c6ae72p-5f,
+                                0x1.3b270ep-7f, 0x1.5f7276p-10f, 0x1.470b4ap-13f};
+  static constexpr int mantissa_bits = 23;
+  static constexpr float smallest = -126;
+  static constexpr float zero = -127;
+  static constexpr float round = 0x1.8p23f + 127;  // leaves round(x) + 127 in the low bits
+};
+
+template <>
+struct Exp2<double> {  // 1.8e-17 before rounding
+  static constexpr double c[] = {
+      0x1.62e42fefa39f3p-1,  0x1.ebfbdff82c598p-3,  0x1.c6b08d7048f31p-5,  0x1.3b2ab6fba1e1cp-7,
+      0x1.5d87fe7bbbe54p-10, 0x1.43091309611b8p-13, 0x1.ffcbee3af48b0p-17, 0x1.62bfd49ebfb96p-20,
+      0x1.b54167ce0934bp-24, 0x1.e605f99bf7beap-28, 0x1.c06342a55c055p-32};
+  static constexpr int mantissa_bits = 52;
+  static constexpr double smallest = -1022;
+  static constexpr double zero = -1023;
+  static constexpr double round = 0x1.8p52 + 1023;
+};
+
+/// 2^x for x <= 0. Exactly 1 at 0, exactly 0 where the result would be subnormal, NaN for NaN.
+template <class T, class A>
+inline Vec<T, A> exp2_nonpositive(const Vec<T, A>& x) {
+  using E = Exp2<T>;
+  using V = Vec<T, A>;
+  // A select and not a maximum, because it keeps NaN. E::zero has the exponent bits of 0.
+  const V y = choose(x < V(E::smallest), V(E::zero), x);
+  const V shifted = y + V(E::round);
+  const V fraction = y - (shifted - V(E::round));
+  constexpr int terms = sizeof(E::c) / sizeof(T);
+  V power = V(E::c[terms - 1]);
+#pragma GCC unroll 16
+  for (int i = terms - 2; i >= 0; --i) power = multiply_add(power, fraction, V(E::c[i]));
+  power = multiply_add(power, fraction, V(T(1)));
+  // A multiplication and not an addition to the exponent, because it keeps NaN.
+  return power * shift_bits_left<E::mantissa_bits>(shifted);
+}
+
+/// ln x for x >= 1, NaN for NaN; within 1 ulp. Once per row, so plain code: x = 2^e m with m around
+/// 1, ln m = 2 artanh((m - 1) / (m + 1)) as a power series.
+inline double natural_log(double x) {
+  if (!(x < std::numeric_limits<double>::infinity())) return x;
+  constexpr double ln2_high = 0x1.62e42fee00000p-1, ln2_low = 0x1.a39ef35793c76p-33;
+  const auto bits = std::bit_cast<std::uint64_t>(x);
+  auto exponent = static_cast<int>(bits >> 52) - 1023;
+  double m = std::bit_cast<double>((bits & 0xfffffffffffff) | (std::uint64_t{1023} << 52));
+  if (m > 0x1.6a09e667f3bcdp+0) {  // sqrt(2)
+    m *= 0.5;
+    ++exponent;
+  }
+  const double t = (m - 1) / (m + 1);
+  const double t2 = t * t;
+  double series = 0;
+  for (int k = 23; k >= 3; k -= 2) series = (series + 2.0 / k) * t2;
+  const double e = exponent;
+  return e * ln2_high + (2 * t + (t * series + e * ln2_low));
+}
+
+}  // namespace lookback::kernels

@@ -1,0 +1,185 @@
+// The kernel for a few query rows against many keys (decoding): keys in lanes, every key and value
+// read once for all rows.
+#pragma once
+
+#include "kernels/blend_tile.hpp"
+#include "kernels/kernel_table.hpp"
+#include "kernels/load.hpp"
+#include "kernels/softmax_state.hpp"
+
+namespace lookback::kernels {
+
+template <class T, class A>
+struct FewRows {
+  using V = Vec<T, A>;
+  using Softmax = SoftmaxState<T, A>;
+  static constexpr std::int64_t lanes = kLanes<T, A>;
+  /// Each row keeps a vector of sums in a register beside the transposed keys.
+  static constexpr std::int64_t kMaxRows = kRegisters<A> == 32 ? 8 : 4;
+  static constexpr std::int64_t kPaddedRows = round_up(kMaxRows, lanes);
+
+  static Sizes sizes(std::int64_t n_rows, std::int64_t d, std::int64_t d_v) {
+    const std::int64_t stride = round_up(d_v, lanes);
+    return {round_up(n_rows, lanes), stride,
+            kMaxRows * d + kMaxRows * kKeyBlock + 3 * kPaddedRows + kKeyBlock * (d + stride)};
+  }
+
+  struct Scratch {
+    T* queries;    // [kMaxRows][d], scaled
+    T* scores;     // [kMaxRows][kKeyBlock], then the weights
+    T* block_max;  // [kPaddedRows]
+    T* factor;
+    T* origin;
+    T* keys;  // copies, if needed
+    T* values;
+
+    Scratch(T* at, std::int64_t d)
+        : queries(at),
+          scores(queries + kMaxRows * d),
+          block_max(scores + kMaxRows * kKeyBlock),
+          factor(block_max + kPaddedRows),
+          origin(factor + kPaddedRows),
+          keys(origin + kPaddedRows),
+          values(keys + kKeyBlock * d) {}
+  };
+
+  static void prepare(const RowBlock<T>& block, const Scratch& scratch) {
+    for (std::int64_t r = 0; r < block.n_rows; ++r) {
+      const T* query = static_cast<const T*>(block.rows[r].query);
+      for (std::int64_t f = 0; f < block.d; ++f) {
+        scratch.queries[r * block.d + f] = query[f * block.query_feature_stride] * block.scale;
+      }
+    }
+  }
+
+  /// scores[row][key] for up to a vector of keys; Rows rows.
+  template <int Rows>
+  static void score(const T* q, const T* k, std::int64_t k_stride, std::int64_t n_keys,
+                    std::int64_t d, T* s) {
+    const T* key[lanes];
+    for (std::int64_t i = 0; i < lanes; ++i) key[i] = k + (i < n_keys ? i : n_keys - 1) * k_stride;
+    V sum[Rows];
+    for (int r = 0; r < Rows; ++r) sum[r] = V(T(0));
+    std::int64_t f = 0;
+    for (; f + lanes <= d; f += lanes) {
+      V feature[lanes];
+#pragma GCC unroll 16
+      for (int i = 0; i < lanes; ++i) feature[i] = load<T, A>(key[i] + f);
+      transpose_square<T, A>(feature);
+#pragma GCC unroll 16
+      for (int i = 0; i < lanes; ++i) {
+#pragma GCC unroll 8
+        for (int r = 0; r < Rows; ++r)
+          sum[r] = multiply_add(V(q[r * d + f + i]), feature[i], sum[r]);
+      }
+    }
+    for (; f < d; ++f) {
+      alignas(64) T column[lanes];
+      for (std::int64_t i = 0; i < lanes; ++i) column[i] = key[i][f];
+      const V feature = load<T, A>(column);
+#pragma GCC unroll 8
+      for (int r = 0; r < Rows; ++r) sum[r] = multiply_add(V(q[r * d + f]), feature, sum[r]);
+    }
+    for (int r = 0; r < Rows; ++r) store<T, A>(s + r * kKeyBlock, sum[r]);
+  }
+
+  /// All rows against keys [0, n_keys) of a panel; rows are padded to a power of two.
+  static void score_block(const RowBlock<T>& block, const Panel<T>& keys, std::int64_t n_keys,
+                          const Scratch& scratch) {
+    const auto run = [&]<int Rows>() {
+      for (std::int64_t j = 0; j < n_keys; j += lanes) {
+        score<Rows>(scratch.queries, keys.data + j * keys.stride, keys.stride, n_keys - j, block.d,
+                    scratch.scores + j);
+      }
+    };
+    if (block.n_rows == 1) return run.template operator()<1>();
+    if (block.n_rows == 2) return run.template operator()<2>();
+    if (block.n_rows <= 4) return run.template operator()<4>();
+    if constexpr (kMaxRows > 4) run.template operator()<8>();
+  }
+
+  /// Scores of keys that a row does not see, and of the lanes beyond the last key, become -inf.
+  static void hide(const RowBlock<T>& block, std::int64_t first_key, std::int64_t n_keys,
+                   const Scratch& scratch) {
+    const std::int64_t padded = round_up(n_keys, lanes);
+    for (std::int64_t r = 0; r < block.n_rows; ++r) {
+      T* s = scratch.scores + r * kKeyBlock;
+      const std::int64_t begin = clamp(block.rows[r].first_key - first_key, 0, n_keys);
+      const std::int64_t end = clamp(block.rows[r].end_key - first_key, begin, n_keys);
+      for (std::int64_t j = 0; j < begin; ++j) s[j] = -kInfinity<T>;
+      for (std::int64_t j = end; j < padded; ++j) s[j] = -kInfinity<T>;
+    }
+  }
+
+  static void block_maxima(std::int64_t n_rows, std::int64_t n_keys, const Scratch& scratch) {
+    for (std::int64_t r = 0; r < kPaddedRows; ++r) scratch.block_max[r] = -kInfinity<T>;
+    for (std::int64_t r = 0; r < n_rows; ++r) {
+      V high(-kInfinity<T>);
+      for (std::int64_t j = 0; j < n_keys; j += lanes) {
+        high = larger(high, load<T, A>(scratch.scores + r * kKeyBlock + j));
+      }
+      alignas(64) T lane[lanes];
+      store<T, A>(lane, high);
+      for (const T x : lane) {
+        if (x > scratch.block_max[r]) scratch.block_max[r] = x;
+      }
+    }
+  }
+
+  /// Scores become weights; a score of -inf becomes -0.0, which blend_visible leaves out.
+  static void softmax(const RowBlock<T>& block, std::int64_t n_keys, const State<T>& state,
+                      const Scratch& scratch) {
+    const V rate(block.rate);
+    block_maxima(block.n_rows, n_keys, scratch);
+    for (std::int64_t r = 0; r < block.n_rows; r += lanes) {
+      Softmax running = Softmax::at(state.max + r, state.sum + r);
+      store<T, A>(scratch.factor + r, running.raise(load<T, A>(scratch.block_max + r), rate));
+      store<T, A>(scratch.origin + r, running.origin());
+      running.put(state.max + r, state.sum + r);
+    }
+    for (std::int64_t r = 0; r < block.n_rows; ++r) {
+      const V origin(scratch.origin[r]);
+      for (std::int64_t j = 0; j < n_keys; j += lanes) {
+        T* s = scratch.scores + r * kKeyBlock + j;
+        const V score = load<T, A>(s);
+        store<T, A>(
+            s, choose(score == V(-kInfinity<T>), V(T(-0.0)), Softmax::weight(score, origin, rate)));
+      }
+    }
+    // In key order, with the rows' chains of additions side by side.
+    for (std::int64_t j = 0; j < n_keys; ++j) {
+      for (std::int64_t r = 0; r < block.n_rows; ++r) {
+        state.sum[r] += scratch.scores[r * kKeyBlock + j];
+      }
+    }
+  }
+
+  /// Keys [first, end) of one chunk into the state. skip_hidden leaves hidden values untouched.
+  static void chunk(const RowBlock<T>& block, std::int64_t first, std::int64_t end,
+                    const State<T>& state, T* workspace, bool skip_hidden = false) {
+    const Scratch scratch(workspace, block.d);
+    const std::int64_t stride = round_up(block.d_v, lanes);
+    for (std::int64_t j = first; j < end;) {
+      const std::int64_t next = smaller((j / kKeyBlock + 1) * kKeyBlock, end), n = next - j;
+      const auto keys = load_rows<T>(block.keys, j, n, block.d, block.d, false, scratch.keys);
+      score_block(block, keys, n, scratch);
+      hide(block, j, n, scratch);
+      softmax(block, n, state, scratch);
+      const auto values =
+          load_rows<T>(block.values, j, n, block.d_v, stride, false, scratch.values);
+      const Weights<T> weights{scratch.scores, kKeyBlock, 1};
+      if (skip_hidden) {
+        for (std::int64_t r = 0; r < block.n_rows; ++r) {
+          blend_visible<T, A>(weights.data + r * kKeyBlock, values.data, values.stride, n,
+                              scratch.factor[r], state.blend + r * stride, stride);
+        }
+      } else {
+        blend_rows<T, A>(weights, block.n_rows, values.data, values.stride, n, scratch.factor,
+                         state.blend, stride);
+      }
+      j = next;
+    }
+  }
+};
+
+}  // namespace lookback::kernels

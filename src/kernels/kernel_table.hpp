@@ -1,0 +1,117 @@
+// What crosses between the engine and its kernels: plain pointers, sizes and structs.
+// A kernel knows nothing of threads, batches or heads; it gets rows that share keys and values.
+#pragma once
+
+#include <cstdint>
+
+namespace lookback::kernels {
+
+/// Keys per block: a row's maximum is raised, and its sums rescaled, once per block. Part of the
+/// arithmetic, so one constant on every machine. Long enough that rescaling the blend costs little
+/// (1 in 128 multiply-adds), short enough that a tile's scores and a panel of values share L1.
+inline constexpr std::int64_t kKeyBlock = 128;
+
+/// Keys per chunk: a row starts each chunk afresh, and chunks are folded left to right, so chunks
+/// can be computed in parallel. Also part of the arithmetic.
+inline constexpr std::int64_t kChunk = 512;
+static_assert(kChunk % kKeyBlock == 0);
+
+constexpr std::int64_t smaller(std::int64_t a, std::int64_t b) {
+  return a < b ? a : b;
+}
+constexpr std::int64_t greater(std::int64_t a, std::int64_t b) {
+  return a < b ? b : a;
+}
+constexpr std::int64_t clamp(std::int64_t x, std::int64_t low, std::int64_t high) {
+  return smaller(greater(x, low), high);
+}
+constexpr std::int64_t round_up(std::int64_t x, std::int64_t step) {
+  return (x + step - 1) / step * step;
+}
+
+/// A query row: where it is read and written, and the keys [first_key, end_key) it sees.
+struct Row {
+  const void* query;
+  void* out;
+  void* lse;  // null when not asked for
+  std::int64_t first_key;
+  std::int64_t end_key;
+};
+
+/// The keys or the values of one head.
+struct Matrix {
+  const void* data;
+  std::int64_t row_stride;
+  std::int64_t feature_stride;
+};
+
+/// Query rows that share keys and values, with what is the same for all of them.
+template <class T>
+struct RowBlock {
+  const Row* rows;
+  std::int64_t n_rows;
+  Matrix keys;
+  Matrix values;
+  std::int64_t d;
+  std::int64_t d_v;
+  std::int64_t query_feature_stride;
+  std::int64_t out_feature_stride;
+  T scale;             // multiplies q
+  T rate;              // log2(e) / temperature: weights are 2^((s - max) * rate)
+  double temperature;  // for lse
+};
+
+/// The running softmax of rows: maximum and sum [padded rows], blend [padded rows][padded d_v].
+template <class T>
+struct State {
+  T* max;
+  T* sum;
+  T* blend;
+};
+
+/// How many elements of T a kernel wants for a block of n_rows rows.
+struct Sizes {
+  std::int64_t padded_rows;  // rows of a State
+  std::int64_t blend_stride;
+  std::int64_t workspace;  // besides the State
+  std::int64_t state() const { return padded_rows * (blend_stride + 2); }
+};
+
+/// One kernel shape.
+template <class T>
+struct RowKernel {
+  std::int64_t row_step;  // rows come in multiples of this at no extra cost
+  Sizes (*sizes)(std::int64_t n_rows, std::int64_t d, std::int64_t d_v);
+  /// Folds chunks [first, end) of the keys into the state, which is written first if it is fresh.
+  void (*attend)(const RowBlock<T>&, std::int64_t first_chunk, std::int64_t end_chunk,
+                 const State<T>&, bool fresh, T* workspace);
+};
+
+template <class T>
+struct Kernels {
+  RowKernel<T> many_rows;
+  RowKernel<T> few_rows;
+  std::int64_t few_rows_limit;  // the most rows few_rows takes, and the most it is better for
+  /// a = a then b, for the chunks of b that follow those of a.
+  void (*fold)(const State<T>& a, const State<T>& b, const Sizes&, T rate);
+  /// Writes out and lse of every row.
+  void (*finish)(const RowBlock<T>&, const State<T>&, const Sizes&);
+  int lanes;
+};
+
+/// All kernels of one instruction set.
+struct KernelTable {
+  Kernels<float> float32;
+  Kernels<double> float64;
+
+  template <class T>
+  const Kernels<T>& of() const {
+    if constexpr (sizeof(T) == sizeof(float)) {
+      return float32;
+    } else {
+      return float64;
+    }
+  }
+};
+
+}  // namespace lookback::kernels

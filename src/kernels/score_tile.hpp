@@ -1,0 +1,50 @@
+// Scores of a register tile: kTileKeys keys times up to kTileVectors vectors of query rows.
+#pragma once
+
+#include "kernels/simd.hpp"
+
+namespace lookback::kernels {
+
+/// 3 vectors of rows by 8 keys: 24 sums, 3 vectors of q and a broadcast key fit 32 registers;
+/// 3 by 4 fits 16. Per feature 11 (7) loads feed 24 (12) multiply-adds, and there are more sums
+/// than the latency of 4 cycles times 2 units asks for.
+inline constexpr int kTileVectors = 3;
+template <class A>
+inline constexpr int kTileKeys = kRegisters<A> == 32 ? 8 : 4;
+
+/// s[key][row] = q_row . k_key, one chain of multiply-adds over ascending features from 0.
+/// q is [d][Vectors * lanes]; n_keys <= kTileKeys keys are read, all kTileKeys rows of s written.
+template <int Vectors, class T, class A>
+inline void score_tile(const T* q, const T* k, std::int64_t k_stride, std::int64_t n_keys,
+                       std::int64_t d, T* s) {
+  constexpr int keys = kTileKeys<A>, lanes = kLanes<T, A>;
+  const T* key[keys];
+  Vec<T, A> sum[keys][Vectors];
+#pragma GCC unroll 8
+  for (int c = 0; c < keys; ++c) {
+    key[c] = k + (c < n_keys ? c : n_keys - 1) * k_stride;
+#pragma GCC unroll 8
+    for (int v = 0; v < Vectors; ++v) sum[c][v] = Vec<T, A>(T(0));
+  }
+  for (std::int64_t f = 0; f < d; ++f) {
+    Vec<T, A> row[Vectors];
+#pragma GCC unroll 8
+    for (int v = 0; v < Vectors; ++v) {
+      row[v] = load<T, A>(q + (f * Vectors + v) * lanes);
+      keep_in_register(row[v]);
+    }
+#pragma GCC unroll 8
+    for (int c = 0; c < keys; ++c) {
+      const Vec<T, A> feature(key[c][f]);
+#pragma GCC unroll 8
+      for (int v = 0; v < Vectors; ++v) sum[c][v] = multiply_add(feature, row[v], sum[c][v]);
+    }
+  }
+#pragma GCC unroll 8
+  for (int c = 0; c < keys; ++c) {
+#pragma GCC unroll 8
+    for (int v = 0; v < Vectors; ++v) store<T, A>(s + (c * Vectors + v) * lanes, sum[c][v]);
+  }
+}
+
+}  // namespace lookback::kernels

@@ -1,0 +1,214 @@
+// The only door to xsimd: its versions, its traps, and the few intrinsics it has no word for.
+// Kernels use Vec<T, A> and the free functions below, and nothing else of xsimd.
+#pragma once
+
+#if defined(__FAST_MATH__)
+#error "kernels must not be compiled with -ffast-math: NaN, infinity and the order of sums matter"
+#endif
+
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+#include <xsimd/xsimd.hpp>
+
+namespace lookback::kernels {
+
+template <class T, class A>
+using Vec = xsimd::batch<T, A>;
+template <class T, class A>
+using Mask = xsimd::batch_bool<T, A>;
+template <class T>
+using IntOf = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+
+template <class T, class A>
+inline constexpr int kLanes = static_cast<int>(Vec<T, A>::size);
+
+template <class A>
+inline constexpr bool is_avx512 = std::is_base_of_v<xsimd::avx512f, A>;
+template <class A>
+inline constexpr bool is_avx2 = std::is_base_of_v<xsimd::avx2, A>;
+
+/// 32 vector registers (AVX-512, AArch64) or 16: what tile sizes follow from.
+#if defined(__aarch64__)
+template <class A>
+inline constexpr int kRegisters = 32;
+#else
+template <class A>
+inline constexpr int kRegisters = is_avx512<A> ? 32 : 16;
+#endif
+
+template <class T, class A>
+inline Vec<T, A> load(const T* p) {
+  return Vec<T, A>::load_unaligned(p);
+}
+template <class T, class A>
+inline void store(T* p, const Vec<T, A>& x) {
+  x.store_unaligned(p);
+}
+
+/// a * b + c, rounded once where the machine can.
+template <class T, class A>
+inline Vec<T, A> multiply_add(const Vec<T, A>& a, const Vec<T, A>& b, const Vec<T, A>& c) {
+#if XSIMD_VERSION_MAJOR < 11 && defined(__AVX512F__)
+  // xsimd before 11 has no fused kernel for AVX-512 and would round twice.
+  if constexpr (is_avx512<A> && std::is_same_v<T, float>) {
+    return Vec<T, A>(_mm512_fmadd_ps(a, b, c));
+  } else if constexpr (is_avx512<A>) {
+    return Vec<T, A>(_mm512_fmadd_pd(a, b, c));
+  } else {
+    return xsimd::fma(a, b, c);
+  }
+#else
+  return xsimd::fma(a, b, c);
+#endif
+}
+
+/// The larger one; which operand NaN loses to differs between machines, so no result may depend on
+/// it: NaN travels in the sums.
+template <class T, class A>
+inline Vec<T, A> larger(const Vec<T, A>& a, const Vec<T, A>& b) {
+  return xsimd::max(a, b);
+}
+
+template <class T, class A>
+inline Vec<T, A> choose(const Mask<T, A>& mask, const Vec<T, A>& yes, const Vec<T, A>& no) {
+  return xsimd::select(mask, yes, no);
+}
+
+/// The bits of x shifted left, as a float again.
+template <int Bits, class T, class A>
+inline Vec<T, A> shift_bits_left(const Vec<T, A>& x) {
+#if XSIMD_VERSION_MAJOR < 9
+  using Int = xsimd::batch<IntOf<T>, A>;
+  return xsimd::bitwise_cast<Vec<T, A>>(xsimd::bitwise_cast<Int>(x) << Bits);
+#else
+  return xsimd::bitwise_cast<T>(xsimd::bitwise_cast<IntOf<T>>(x) << Bits);
+#endif
+}
+
+/// Makes the compiler keep x in a register, where GCC would fold its load into every use.
+template <class T, class A>
+inline void keep_in_register(Vec<T, A>& x) {
+#if defined(__AVX512F__)
+  __asm__("" : "+v"(x.data));
+#elif defined(__SSE2__)
+  __asm__("" : "+x"(x.data));
+#elif defined(__aarch64__)
+  __asm__("" : "+w"(x.data));
+#endif
+}
+
+template <class T>
+inline constexpr T kInfinity = std::numeric_limits<T>::infinity();
+
+#if defined(__AVX512F__)
+/// 16 x 16 floats: pairs within 128 bits, then quarters across the register.
+inline void transpose_avx512(__m512 (&x)[16]) {
+  __m512 a[16], b[16];
+  for (int i = 0; i < 16; i += 2) {
+    a[i] = _mm512_unpacklo_ps(x[i], x[i + 1]);
+    a[i + 1] = _mm512_unpackhi_ps(x[i], x[i + 1]);
+  }
+  for (int i = 0; i < 16; i += 4) {  // b[i + c]: column c of rows i .. i+3, in each quarter
+    for (int h = 0; h < 2; ++h) {
+      const __m512d low = _mm512_castps_pd(a[i + h]), high = _mm512_castps_pd(a[i + 2 + h]);
+      b[i + 2 * h] = _mm512_castpd_ps(_mm512_unpacklo_pd(low, high));
+      b[i + 2 * h + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(low, high));
+    }
+  }
+  for (int c = 0; c < 4; ++c) {
+    const __m512 even_low = _mm512_shuffle_f32x4(b[c], b[4 + c], 0x88);
+    const __m512 odd_low = _mm512_shuffle_f32x4(b[c], b[4 + c], 0xdd);
+    const __m512 even_high = _mm512_shuffle_f32x4(b[8 + c], b[12 + c], 0x88);
+    const __m512 odd_high = _mm512_shuffle_f32x4(b[8 + c], b[12 + c], 0xdd);
+    x[c] = _mm512_shuffle_f32x4(even_low, even_high, 0x88);
+    x[8 + c] = _mm512_shuffle_f32x4(even_low, even_high, 0xdd);
+    x[4 + c] = _mm512_shuffle_f32x4(odd_low, odd_high, 0x88);
+    x[12 + c] = _mm512_shuffle_f32x4(odd_low, odd_high, 0xdd);
+  }
+}
+
+inline void transpose_avx512(__m512d (&x)[8]) {
+  __m512d a[8];
+  for (int i = 0; i < 8; i += 2) {
+    a[i] = _mm512_unpacklo_pd(x[i], x[i + 1]);
+    a[i + 1] = _mm512_unpackhi_pd(x[i], x[i + 1]);
+  }
+  for (int c = 0; c < 2; ++c) {
+    const __m512d even_low = _mm512_shuffle_f64x2(a[c], a[2 + c], 0x88);
+    const __m512d odd_low = _mm512_shuffle_f64x2(a[c], a[2 + c], 0xdd);
+    const __m512d even_high = _mm512_shuffle_f64x2(a[4 + c], a[6 + c], 0x88);
+    const __m512d odd_high = _mm512_shuffle_f64x2(a[4 + c], a[6 + c], 0xdd);
+    x[c] = _mm512_shuffle_f64x2(even_low, even_high, 0x88);
+    x[4 + c] = _mm512_shuffle_f64x2(even_low, even_high, 0xdd);
+    x[2 + c] = _mm512_shuffle_f64x2(odd_low, odd_high, 0x88);
+    x[6 + c] = _mm512_shuffle_f64x2(odd_low, odd_high, 0xdd);
+  }
+}
+#endif
+
+#if defined(__AVX2__)
+inline void transpose_avx2(__m256 (&x)[8]) {
+  __m256 a[8], b[8];
+  for (int i = 0; i < 8; i += 2) {
+    a[i] = _mm256_unpacklo_ps(x[i], x[i + 1]);
+    a[i + 1] = _mm256_unpackhi_ps(x[i], x[i + 1]);
+  }
+  for (int i = 0; i < 8; i += 4) {
+    for (int h = 0; h < 2; ++h) {
+      b[i + 2 * h] = _mm256_shuffle_ps(a[i + h], a[i + 2 + h], 0x44);
+      b[i + 2 * h + 1] = _mm256_shuffle_ps(a[i + h], a[i + 2 + h], 0xee);
+    }
+  }
+  for (int c = 0; c < 4; ++c) {
+    x[c] = _mm256_permute2f128_ps(b[c], b[4 + c], 0x20);
+    x[4 + c] = _mm256_permute2f128_ps(b[c], b[4 + c], 0x31);
+  }
+}
+
+inline void transpose_avx2(__m256d (&x)[4]) {
+  __m256d a[4];
+  for (int i = 0; i < 4; i += 2) {
+    a[i] = _mm256_unpacklo_pd(x[i], x[i + 1]);
+    a[i + 1] = _mm256_unpackhi_pd(x[i], x[i + 1]);
+  }
+  for (int c = 0; c < 2; ++c) {
+    x[c] = _mm256_permute2f128_pd(a[c], a[2 + c], 0x20);
+    x[2 + c] = _mm256_permute2f128_pd(a[c], a[2 + c], 0x31);
+  }
+}
+#endif
+
+/// log2(n) perfect shuffles: what xsimd can express where its zips span the whole register.
+template <class T, class A, int n>
+inline void transpose_zips(Vec<T, A> (&x)[n]) {
+  for (int stage = 1; stage < n; stage *= 2) {
+    Vec<T, A> y[n];
+    for (int i = 0; i < n / 2; ++i) {
+      y[2 * i] = xsimd::zip_lo(x[i], x[i + n / 2]);
+      y[2 * i + 1] = xsimd::zip_hi(x[i], x[i + n / 2]);
+    }
+    for (int i = 0; i < n; ++i) x[i] = y[i];
+  }
+}
+
+/// Rows become columns: x[i][j] -> x[j][i], in registers.
+template <class T, class A, int n>
+inline void transpose_square(Vec<T, A> (&x)[n]) {
+  static_assert(n == kLanes<T, A>);
+  using Register = typename Vec<T, A>::register_type;
+  if constexpr (sizeof(Register) == 16) {
+    transpose_zips<T, A>(x);
+  } else {
+    Register r[n];
+    for (int i = 0; i < n; ++i) r[i] = x[i];
+#if defined(__AVX512F__)
+    transpose_avx512(r);
+#elif defined(__AVX2__)
+    transpose_avx2(r);
+#endif
+    for (int i = 0; i < n; ++i) x[i] = Vec<T, A>(r[i]);
+  }
+}
+
+}  // namespace lookback::kernels

@@ -1,0 +1,16 @@
+// Carries a plan out, on oneTBB: the one place that knows threads.
+#pragma once
+
+#include "check.hpp"
+#include "plan.hpp"
+
+namespace lookback {
+
+/// How many threads a call may use here: its limit, or what the caller's arena has.
+int available_workers(const Options& options);
+
+template <class T>
+void run(const Problem& problem, const Plan& plan, const kernels::Kernels<T>& kernels,
+         const Options& options);
+
+}  // namespace lookback
