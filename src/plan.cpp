@@ -9,7 +9,7 @@ namespace {
 using kernels::round_up;
 
 /// Rows of a block: enough that a key block copied or fetched once serves many rows.
-constexpr std::int64_t kMaxRows = 192;
+constexpr std::int64_t kMostRows = 192;
 /// What a thread's queries and blends may take, so that they stay in its L2 cache.
 constexpr std::int64_t kBlockBytes = 640 * 1024;
 /// Below this a task is not worth handing to another thread (some 20 microseconds).
@@ -25,29 +25,31 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
 
-template <class T>
-std::int64_t choose_rows_per_block(const Problem& p, const Plan& plan,
-                                   const kernels::RowKernel<T>& kernel, std::int64_t tile) {
-  const std::int64_t row_bytes = (p.d + 3 * p.d_v) * static_cast<std::int64_t>(sizeof(T)) + 1;
-  const std::int64_t fitting = std::clamp(kBlockBytes / row_bytes / tile * tile, tile, kMaxRows);
-  const std::int64_t for_balance =
-      ceil_div(plan.units * plan.rows_per_unit, kTasksPerWorker * plan.workers);
-  const std::int64_t most = std::clamp(round_up(for_balance, tile), tile, fitting);
-  const std::int64_t blocks = ceil_div(plan.rows_per_unit, most);
-  return round_up(ceil_div(plan.rows_per_unit, blocks), kernel.row_step);
-}
-
-std::int64_t choose_chunks_per_wave(const Plan& plan, std::int64_t state_bytes) {
-  const std::int64_t for_balance = ceil_div(kTasksPerWorker * plan.workers, plan.blocks());
-  const std::int64_t fitting = kPartialBytes * plan.workers / (state_bytes * plan.blocks());
-  return std::clamp(std::max(fitting, for_balance), std::int64_t{1}, plan.chunks);
-}
-
 bool is_split(Path path) {
   return path == Path::many_rows_split || path == Path::few_rows_split;
 }
 bool is_few(Path path) {
   return path == Path::few_rows || path == Path::few_rows_split;
+}
+
+/// Floating-point operations if every row saw every key.
+double flops_of(const Problem& p) {
+  double pairs = 0;
+  if (p.is_packed()) {
+    for (std::int64_t s = 0; s < p.sequences; ++s) {
+      const Sequence sequence = p.sequence(s);
+      pairs += static_cast<double>(sequence.n_q) * static_cast<double>(sequence.n_k);
+    }
+  } else {
+    pairs = static_cast<double>(p.sequences) * static_cast<double>(p.most_q) *
+            static_cast<double>(p.most_k);
+  }
+  return 2.0 * static_cast<double>((p.d + p.d_v) * p.H) * pairs;
+}
+
+/// Query rows of all sequences and heads.
+std::int64_t all_rows(const Problem& p) {
+  return p.H * p.q.extent[2] * (p.is_packed() ? 1 : p.sequences);
 }
 
 }  // namespace
@@ -56,42 +58,107 @@ void force_path(Path path) {
   forced = path;
 }
 
-double flops_of(const Problem& p) {
-  const double pairs = static_cast<double>(p.n_q) * static_cast<double>(p.n_k);
-  return 2.0 * static_cast<double>(p.d + p.d_v) * pairs * static_cast<double>(p.B * p.H);
+std::int64_t Plan::blocks_per_unit(std::int64_t n_q) const {
+  return ceil_div(heads_per_unit * n_q, most_rows);
 }
+
+std::int64_t Plan::blocks_of(std::int64_t n_q) const {
+  return problem->H / heads_per_unit * blocks_per_unit(n_q);
+}
+
+/// Within a sequence and head the last rows come first: when causal they see the most keys, and the
+/// longest tasks should not start last.
+BlockOfRows Plan::block(std::int64_t index) const {
+  std::int64_t s = 0;
+  if (first_block.empty()) {
+    const std::int64_t per_sequence = blocks_of(problem->most_q);
+    s = index / per_sequence;
+    index %= per_sequence;
+  } else {
+    const auto after = std::upper_bound(first_block.begin(), first_block.end(), index);
+    s = after - first_block.begin() - 1;
+    index -= first_block[static_cast<std::size_t>(s)];
+  }
+  const Sequence sequence = problem->sequence(s);
+  const std::int64_t per_unit = blocks_per_unit(sequence.n_q);
+  const std::int64_t rows = heads_per_unit * sequence.n_q;
+  const std::int64_t step = round_up(ceil_div(rows, per_unit), row_step);
+  const std::int64_t first_row = (per_unit - 1 - index % per_unit) * step;
+  return {sequence, index / per_unit * heads_per_unit, first_row,
+          std::clamp(rows - first_row, std::int64_t{0}, step)};
+}
+
+class Planner {
+ public:
+  template <class T>
+  static Plan make(const Problem& p, const kernels::Kernels<T>& kernels, int max_workers) {
+    const Path path = forced;
+    Plan plan{};
+    plan.problem = &p;
+    const double flops = flops_of(p);
+    plan.workers = path == Path::automatic
+                       ? static_cast<int>(std::clamp(flops / kTaskFlops, 1.0, double(max_workers)))
+                       : max_workers;
+    plan.few_rows = is_few(path);
+    plan.many_rows = path != Path::automatic && !plan.few_rows;
+    choose_rows(plan, kernels);
+    count_blocks(plan);
+    plan.chunks = ceil_div(p.most_k, kernels::kChunk);
+    const bool starved = plan.blocks < 2 * plan.workers && plan.workers > 1;
+    if (plan.chunks > 1 && plan.blocks > 0 &&
+        (path == Path::automatic ? starved : is_split(path))) {
+      plan.chunks_per_wave =
+          choose_chunks_per_wave(plan, plan.most_rows * (p.d_v + 2) * std::int64_t{sizeof(T)});
+    }
+    const double per_block =
+        std::max(1.0, flops / static_cast<double>(std::max<std::int64_t>(plan.blocks, 1)));
+    plan.blocks_per_task =
+        std::clamp(static_cast<std::int64_t>(kTaskFlops / per_block), std::int64_t{1},
+                   std::max<std::int64_t>(1, ceil_div(plan.blocks, plan.workers)));
+    return plan;
+  }
+
+ private:
+  template <class T>
+  static void choose_rows(Plan& plan, const kernels::Kernels<T>& kernels) {
+    const Problem& p = *plan.problem;
+    const std::int64_t lanes = kernels.many_rows.row_step, tile = 3 * lanes;
+    plan.heads_per_unit = p.most_q < tile ? p.heads_per_kv_head() : 1;
+    const std::int64_t rows = plan.heads_per_unit * p.most_q;
+    if (plan.few_rows) {
+      plan.most_rows = std::min(rows, kernels.few_rows_limit);
+      plan.row_step = 1;
+      return;
+    }
+    const std::int64_t row_bytes = (p.d + 3 * p.d_v) * std::int64_t{sizeof(T)} + 1;
+    const std::int64_t fitting = std::clamp(kBlockBytes / row_bytes / tile * tile, tile, kMostRows);
+    const std::int64_t for_balance = ceil_div(all_rows(p), kTasksPerWorker * plan.workers);
+    plan.most_rows = std::clamp(round_up(for_balance, tile), tile, fitting);
+    plan.row_step = lanes;
+  }
+
+  static void count_blocks(Plan& plan) {
+    const Problem& p = *plan.problem;
+    if (!p.is_packed()) {
+      plan.blocks = p.sequences * plan.blocks_of(p.most_q);
+      return;
+    }
+    for (std::int64_t s = 0; s < p.sequences; ++s) {
+      plan.first_block.push_back(plan.blocks);
+      plan.blocks += plan.blocks_of(p.sequence(s).n_q);
+    }
+  }
+
+  static std::int64_t choose_chunks_per_wave(const Plan& plan, std::int64_t state_bytes) {
+    const std::int64_t for_balance = ceil_div(kTasksPerWorker * plan.workers, plan.blocks);
+    const std::int64_t fitting = kPartialBytes * plan.workers / (state_bytes * plan.blocks);
+    return std::clamp(std::max(fitting, for_balance), std::int64_t{1}, plan.chunks);
+  }
+};
 
 template <class T>
 Plan make_plan(const Problem& p, const kernels::Kernels<T>& kernels, int max_workers) {
-  const Path path = forced;
-  const double flops = flops_of(p);
-  Plan plan{};
-  plan.workers =
-      static_cast<int>(std::clamp(flops / kTaskFlops, 1.0, static_cast<double>(max_workers)));
-  if (path != Path::automatic) plan.workers = max_workers;
-  const std::int64_t tile = 3 * kernels.many_rows.row_step;
-  const std::int64_t group = p.heads_per_kv_head();
-  plan.heads_per_unit = p.n_q < tile ? group : 1;
-  plan.units = p.B * p.H / plan.heads_per_unit;
-  plan.rows_per_unit = plan.heads_per_unit * p.n_q;
-  plan.few_rows =
-      path == Path::automatic ? plan.rows_per_unit <= kernels.few_rows_limit : is_few(path);
-  const auto& kernel = plan.few_rows ? kernels.few_rows : kernels.many_rows;
-  plan.rows_per_block = plan.few_rows ? std::min(plan.rows_per_unit, kernels.few_rows_limit)
-                                      : choose_rows_per_block(p, plan, kernel, tile);
-  plan.blocks_per_unit = ceil_div(plan.rows_per_unit, plan.rows_per_block);
-  plan.sizes = kernel.sizes(plan.rows_per_block, p.d, p.d_v);
-  plan.chunks = ceil_div(p.n_k, kernels::kChunk);
-  const bool starved = plan.blocks() < 2 * plan.workers && plan.workers > 1;
-  if (plan.chunks > 1 && (path == Path::automatic ? starved : is_split(path))) {
-    plan.chunks_per_wave =
-        choose_chunks_per_wave(plan, plan.sizes.state() * static_cast<std::int64_t>(sizeof(T)));
-  }
-  const double block_flops = flops / static_cast<double>(plan.blocks());
-  plan.blocks_per_task =
-      std::clamp(static_cast<std::int64_t>(kTaskFlops / std::max(block_flops, 1.0)),
-                 std::int64_t{1}, ceil_div(plan.blocks(), plan.workers));
-  return plan;
+  return Planner::make(p, kernels, max_workers);
 }
 
 template Plan make_plan(const Problem&, const kernels::Kernels<float>&, int);

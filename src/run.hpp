@@ -1,8 +1,8 @@
 // Carries a plan out, on oneTBB: the one place that knows threads.
 #pragma once
 
-#include "check.hpp"
 #include "plan.hpp"
+#include "problem.hpp"
 
 namespace lookback {
 

@@ -2,29 +2,12 @@
 
 #include <tbb/parallel_for.h>
 
-#include <cfenv>
-
 #include "message.hpp"
 
 namespace lookback {
 namespace {
 
 constexpr std::chrono::milliseconds kReportEvery{50};
-
-/// The default rounding and no flushing of subnormals, whatever the caller has set.
-class DefaultFloatingPoint {
- public:
-  DefaultFloatingPoint() {
-    std::fegetenv(&saved_);
-    std::fesetenv(FE_DFL_ENV);
-  }
-  ~DefaultFloatingPoint() { std::fesetenv(&saved_); }
-  DefaultFloatingPoint(const DefaultFloatingPoint&) = delete;
-  DefaultFloatingPoint& operator=(const DefaultFloatingPoint&) = delete;
-
- private:
-  std::fenv_t saved_;
-};
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cfenv>
 #include <chrono>
 #include <functional>
 #include <thread>
@@ -35,6 +36,22 @@ class Progress {
   std::atomic<bool> cancelled_{false};
   const std::thread::id caller_ = std::this_thread::get_id();
   Clock::time_point last_ = Clock::now();
+};
+
+/// While it lives, this thread has the default rounding and flushes no subnormals, whatever its
+/// caller has set.
+class DefaultFloatingPoint {
+ public:
+  DefaultFloatingPoint() {
+    std::fegetenv(&saved_);
+    std::fesetenv(FE_DFL_ENV);
+  }
+  ~DefaultFloatingPoint() { std::fesetenv(&saved_); }
+  DefaultFloatingPoint(const DefaultFloatingPoint&) = delete;
+  DefaultFloatingPoint& operator=(const DefaultFloatingPoint&) = delete;
+
+ private:
+  std::fenv_t saved_;
 };
 
 /// Calls task(i) for every i in [0, n), in this order but on up to `workers` threads of the

@@ -8,6 +8,8 @@
 
 #include "lookback/attend.hpp"
 #include "lookback/error.hpp"
+#include "lookback/hooks.hpp"
+#include "lookback/merge.hpp"
 #include "lookback/target.hpp"
 #include "lookback/tensor.hpp"
 #include "lookback/visibility.hpp"

@@ -7,22 +7,56 @@
 
 namespace lookback {
 
-enum class Type : std::uint8_t { float32, float64 };
+/// How an element is stored. boolean is one byte: 0 is false, anything else true.
+enum class Type : std::uint8_t { float32, float64, bfloat16, float16, boolean };
 
-template <class T>
-inline constexpr bool is_element_type = std::is_same_v<T, float> || std::is_same_v<T, double>;
+/// 16-bit storage, as bit patterns; converted exactly to float32 and rounded to nearest even from
+/// it.
+struct bfloat16 {
+  std::uint16_t bits;
+};
+struct float16 {
+  std::uint16_t bits;
+};
 
 template <class T>
 constexpr Type type_of() {
-  static_assert(is_element_type<T>, "lookback computes with float and double");
-  return std::is_same_v<T, float> ? Type::float32 : Type::float64;
+  if constexpr (std::is_same_v<T, float>) return Type::float32;
+  if constexpr (std::is_same_v<T, double>) return Type::float64;
+  if constexpr (std::is_same_v<T, bfloat16>) return Type::bfloat16;
+  if constexpr (std::is_same_v<T, float16>) return Type::float16;
+  static_assert(std::is_same_v<T, float> || std::is_same_v<T, double> ||
+                    std::is_same_v<T, bfloat16> || std::is_same_v<T, float16> ||
+                    (std::is_same_v<T, bool> && sizeof(bool) == 1),
+                "elements are float, double, bfloat16, float16 or bool");
+  return Type::boolean;
 }
 
 constexpr std::int64_t size_of(Type type) {
-  return type == Type::float32 ? 4 : 8;
+  switch (type) {
+    case Type::float64:
+      return 8;
+    case Type::float32:
+      return 4;
+    case Type::boolean:
+      return 1;
+    default:
+      return 2;
+  }
 }
 constexpr const char* name_of(Type type) {
-  return type == Type::float32 ? "float32" : "float64";
+  switch (type) {
+    case Type::float32:
+      return "float32";
+    case Type::float64:
+      return "float64";
+    case Type::bfloat16:
+      return "bfloat16";
+    case Type::float16:
+      return "float16";
+    default:
+      return "boolean";
+  }
 }
 
 /// [batch, head, position, feature], in this order whatever the layout in memory.
@@ -71,6 +105,12 @@ template <class T>
 constexpr TensorOf<T> positions_first(T* data, std::int64_t B, std::int64_t n, std::int64_t H,
                                       std::int64_t d) {
   return strided(data, {B, H, n, d}, {n * H * d, d, H * d, 1});
+}
+
+/// A contiguous array of all tokens of all sequences, [tokens, H, d]; see Options::q_bounds.
+template <class T>
+constexpr TensorOf<T> packed(T* data, std::int64_t tokens, std::int64_t H, std::int64_t d) {
+  return positions_first(data, 1, tokens, H, d);
 }
 
 /// A contiguous matrix [n, d]: one sequence, one head.

@@ -1,6 +1,7 @@
 // Chunks of keys: each computed afresh by a kernel shape, then folded left to right.
 #pragma once
 
+#include "kernels/convert.hpp"
 #include "kernels/few_rows.hpp"
 #include "kernels/many_rows.hpp"
 
@@ -11,10 +12,6 @@ struct Chunks {
   using V = Vec<T, A>;
   using Softmax = SoftmaxState<T, A>;
   static constexpr std::int64_t lanes = kLanes<T, A>;
-
-  static State<T> state_at(T* memory, const Sizes& sizes) {
-    return {memory, memory + sizes.padded_rows, memory + 2 * sizes.padded_rows};
-  }
 
   static void clear(const State<T>& state, const Sizes& sizes) {
     for (std::int64_t r = 0; r < sizes.padded_rows; r += lanes) {
@@ -60,16 +57,16 @@ struct Chunks {
                                               std::int64_t end, const State<T>& state,
                                               const Sizes& sizes, T* workspace) {
     const Sizes one = FewRows<T, A>::sizes(1, block.d, block.d_v);
-    const State<T> redone = state_at(workspace, one);
+    const State<T> redone = state_at<T>(workspace, one);
     for (std::int64_t r = 0; r < block.n_rows; ++r) {
       T* blend = state.blend + r * sizes.blend_stride;
       if (is_finite(blend, sizes.blend_stride)) continue;
-      RowBlock<T> row = block;
-      row.rows = block.rows + r;
-      row.n_rows = 1;
+      Visibility visibility;
+      Terms terms;
+      const RowBlock<T> row = block.part(r, 1, visibility, terms);
       clear(redone, one);
       T* scratch = workspace + one.state();
-      FewRows<T, A>::prepare(row, typename FewRows<T, A>::Scratch(scratch, block.d));
+      FewRows<T, A>::prepare(row, {row, scratch});
       const std::int64_t from = greater(first, row.rows->first_key);
       FewRows<T, A>::chunk(row, from, smaller(end, row.rows->end_key), redone, scratch, true);
       state.max[r] = redone.max[0];
@@ -91,10 +88,10 @@ struct Chunks {
   static void attend(const RowBlock<T>& block, std::int64_t first_chunk, std::int64_t end_chunk,
                      const State<T>& state, bool fresh, T* workspace) {
     const Sizes sizes = Shape::sizes(block.n_rows, block.d, block.d_v);
-    const State<T> chunk_state = state_at(workspace, sizes);
+    const State<T> chunk_state = state_at<T>(workspace, sizes);
     T* const scratch = workspace + sizes.state();
     T* const redo_scratch = scratch + sizes.workspace;
-    Shape::prepare(block, scratch_of<Shape>(block, scratch));
+    Shape::prepare(block, {block, scratch});
     if (fresh) clear(state, sizes);
 
     std::int64_t first_seen = block.rows[0].first_key, end_seen = block.rows[0].end_key;
@@ -115,31 +112,108 @@ struct Chunks {
     }
   }
 
-  template <class Shape>
-  static typename Shape::Scratch scratch_of(const RowBlock<T>& block, T* memory) {
-    if constexpr (std::is_same_v<Shape, FewRows<T, A>>) {
-      return {memory, block.d};
-    } else {
-      return {memory, round_up(block.n_rows, lanes), block.d};
+  /// Rows [first, first + lanes): what their blends are multiplied by, and their lse.
+  struct Ending {
+    alignas(64) T factor[lanes], inverse[lanes], max[lanes], sum[lanes];
+
+    Ending(const RowBlock<T>& block, const State<T>& state, std::int64_t first) {
+      Softmax rows = Softmax::at(state.max + first, state.sum + first);
+      V mine(T(1)), theirs;
+      if (block.terms && block.terms->has_sinks) {
+        rows.fold(sinks(block, first), V(block.rate), mine, theirs);
+      }
+      store<T, A>(factor, mine);
+      store<T, A>(inverse, rows.inverse());
+      rows.put(max, sum);
+    }
+
+    /// A sink is the state of one key of weight 1 and value 0. T * sink stays finite.
+    static Softmax sinks(const RowBlock<T>& block, std::int64_t first) {
+      constexpr double most = std::numeric_limits<T>::max();
+      alignas(64) T sink_max[lanes], sink_sum[lanes];
+      for (std::int64_t i = 0; i < lanes; ++i) {
+        const RowTerms& row = block.terms->rows[smaller(first + i, block.n_rows - 1)];
+        const bool none = row.sink == -kInfinity<double>;
+        const double score = row.sink * block.temperature;
+        sink_max[i] = none ? -kInfinity<T>
+                           : static_cast<T>(score > most    ? most
+                                            : score < -most ? -most
+                                                            : score);
+        sink_sum[i] = none ? T(0) : T(1);
+      }
+      return Softmax::at(sink_max, sink_sum);
+    }
+  };
+
+  static void finish(const RowBlock<T>& block, const State<T>& state, const Sizes& sizes) {
+    const bool has_sinks = block.terms && block.terms->has_sinks;
+    for (std::int64_t first = 0; first < block.n_rows; first += lanes) {
+      const Ending ending(block, state, first);
+      for (std::int64_t r = first; r < smaller(first + lanes, block.n_rows); ++r) {
+        const std::int64_t i = r - first;
+        T* blend = state.blend + r * sizes.blend_stride;
+        for (std::int64_t c = 0; c < sizes.blend_stride; c += lanes) {
+          V x = load<T, A>(blend + c);
+          if (has_sinks) x = x * V(ending.factor[i]);
+          store<T, A>(blend + c, x * V(ending.inverse[i]));
+        }
+        write_row(blend, block.d_v, block.rows[r].out, block.out_type, block.out_feature_stride);
+        if (!block.rows[r].lse) continue;
+        T* lse = static_cast<T*>(block.rows[r].lse);
+        if (has_sinks && state.sum[r] == T(0)) {
+          *lse = static_cast<T>(block.terms->rows[r].sink);  // which may have been -inf: no sink
+        } else {
+          *lse = log_sum_exp(ending.max[i], ending.sum[i], block.temperature);
+        }
+      }
     }
   }
 
-  static void finish(const RowBlock<T>& block, const State<T>& state, const Sizes& sizes) {
-    alignas(64) T inverse[lanes];
-    for (std::int64_t r = 0; r < block.n_rows; ++r) {
-      if (r % lanes == 0) {
-        store<T, A>(inverse, Softmax::at(state.max + r, state.sum + r).inverse());
+  static void write_row(const T* from, std::int64_t count, void* out, Type type,
+                        std::int64_t stride) {
+    with_storage(type, [&]<class S>() {
+      S* to = static_cast<S*>(out);
+      if (stride == 1) {
+        for (std::int64_t i = 0; i < count; ++i) narrow(from[i], to[i]);
+      } else {
+        for (std::int64_t i = 0; i < count; ++i) narrow(from[i], to[i * stride]);
       }
-      const Row& row = block.rows[r];
-      const T* blend = state.blend + r * sizes.blend_stride;
-      T* out = static_cast<T*>(row.out);
-      for (std::int64_t f = 0; f < block.d_v; ++f) {
-        out[f * block.out_feature_stride] = blend[f] * inverse[r % lanes];
-      }
-      if (row.lse) {
-        *static_cast<T*>(row.lse) = log_sum_exp(state.max[r], state.sum[r], block.temperature);
-      }
+    });
+  }
+
+  static T merge_row(const MergePart<T>* parts, std::int64_t n_parts, std::int64_t features,
+                     void* out, Type out_type, std::int64_t out_stride, T* weights) {
+    T max = -kInfinity<T>, sum = 0;
+    for (std::int64_t p = 0; p < n_parts; ++p) {
+      if (!(parts[p].lse <= max)) max = parts[p].lse;
     }
+    const T origin = max == -kInfinity<T> ? T(0) : max;
+    for (std::int64_t p = 0; p < n_parts; ++p) {
+      alignas(64) T lane[lanes];
+      constexpr T log2_e = static_cast<T>(0x1.71547652b82fep+0);
+      store<T, A>(lane, exp2_nonpositive<T, A>(V((parts[p].lse - origin) * log2_e)));
+      weights[p] = lane[0];
+      if (parts[p].lse != -kInfinity<T>) sum += weights[p];
+    }
+    const T inverse = sum == T(0) ? T(0) : T(1) / sum;
+    constexpr std::int64_t stretch = 64;
+    for (std::int64_t f = 0; f < features; f += stretch) {
+      const std::int64_t count = smaller(stretch, features - f);
+      T blend[stretch] = {};
+      for (std::int64_t p = 0; p < n_parts; ++p) {
+        if (parts[p].lse == -kInfinity<T>) continue;
+        with_storage(parts[p].type, [&]<class P>() {
+          const std::int64_t step = parts[p].feature_stride;
+          const P* from = static_cast<const P*>(parts[p].out) + f * step;
+          for (std::int64_t i = 0; i < count; ++i)
+            blend[i] += weights[p] * widen<T>(from[i * step]);
+        });
+      }
+      for (std::int64_t i = 0; i < count; ++i) blend[i] *= inverse;
+      char* to = static_cast<char*>(out) + f * out_stride * size_of(out_type);
+      write_row(blend, count, to, out_type, out_stride);
+    }
+    return log_sum_exp(max, sum, 1.0);
   }
 
   static constexpr Kernels<T> kernels() {
@@ -150,6 +224,7 @@ struct Chunks {
             Few::kMaxRows,
             fold,
             finish,
+            merge_row,
             lanes};
   }
 };

@@ -5,7 +5,9 @@
 #include "kernels/blend_tile.hpp"
 #include "kernels/kernel_table.hpp"
 #include "kernels/load.hpp"
+#include "kernels/score_terms.hpp"
 #include "kernels/softmax_state.hpp"
+#include "kernels/visible_keys.hpp"
 
 namespace lookback::kernels {
 
@@ -33,23 +35,25 @@ struct FewRows {
     T* keys;  // copies, if needed
     T* values;
 
-    Scratch(T* at, std::int64_t d)
+    Scratch(const RowBlock<T>& block, T* at)
         : queries(at),
-          scores(queries + kMaxRows * d),
+          scores(queries + kMaxRows * block.d),
           block_max(scores + kMaxRows * kKeyBlock),
           factor(block_max + kPaddedRows),
           origin(factor + kPaddedRows),
           keys(origin + kPaddedRows),
-          values(keys + kKeyBlock * d) {}
+          values(keys + kKeyBlock * block.d) {}
   };
 
   static void prepare(const RowBlock<T>& block, const Scratch& scratch) {
-    for (std::int64_t r = 0; r < block.n_rows; ++r) {
-      const T* query = static_cast<const T*>(block.rows[r].query);
-      for (std::int64_t f = 0; f < block.d; ++f) {
-        scratch.queries[r * block.d + f] = query[f * block.query_feature_stride] * block.scale;
+    with_storage(block.query_type, [&]<class S>() {
+      for (std::int64_t r = 0; r < block.n_rows; ++r) {
+        T* to = scratch.queries + r * block.d;
+        widen_row(static_cast<const S*>(block.rows[r].query), block.query_feature_stride, block.d,
+                  to);
+        for (std::int64_t f = 0; f < block.d; ++f) to[f] = to[f] * block.scale;
       }
-    }
+    });
   }
 
   /// scores[row][key] for up to a vector of keys; Rows rows.
@@ -98,16 +102,17 @@ struct FewRows {
     if constexpr (kMaxRows > 4) run.template operator()<8>();
   }
 
-  /// Scores of keys that a row does not see, and of the lanes beyond the last key, become -inf.
-  static void hide(const RowBlock<T>& block, std::int64_t first_key, std::int64_t n_keys,
-                   const Scratch& scratch) {
-    const std::int64_t padded = round_up(n_keys, lanes);
-    for (std::int64_t r = 0; r < block.n_rows; ++r) {
-      T* s = scratch.scores + r * kKeyBlock;
-      const std::int64_t begin = clamp(block.rows[r].first_key - first_key, 0, n_keys);
-      const std::int64_t end = clamp(block.rows[r].end_key - first_key, begin, n_keys);
-      for (std::int64_t j = 0; j < begin; ++j) s[j] = -kInfinity<T>;
-      for (std::int64_t j = end; j < padded; ++j) s[j] = -kInfinity<T>;
+  /// Scores of hidden keys, and of the lanes beyond the last key, become -inf.
+  static void hide(const KeyBits (&bits)[kMaxRows], std::int64_t n_rows, std::int64_t from,
+                   std::int64_t n_keys, T* scores) {
+    for (std::int64_t r = 0; r < n_rows; ++r) {
+      for (std::int64_t j = 0; j < n_keys; j += lanes) {
+        const KeyBits row = bits[r] & range_bits(from, from + n_keys);
+        const std::uint64_t seen = row.from(from + j, lanes);
+        if (seen == low_bits(lanes)) continue;
+        T* s = scores + r * kKeyBlock + j;
+        store<T, A>(s, choose(mask_of_bits<T, A>(seen), load<T, A>(s), V(-kInfinity<T>)));
+      }
     }
   }
 
@@ -157,27 +162,42 @@ struct FewRows {
   /// Keys [first, end) of one chunk into the state. skip_hidden leaves hidden values untouched.
   static void chunk(const RowBlock<T>& block, std::int64_t first, std::int64_t end,
                     const State<T>& state, T* workspace, bool skip_hidden = false) {
-    const Scratch scratch(workspace, block.d);
-    const std::int64_t stride = round_up(block.d_v, lanes);
+    const Scratch scratch(block, workspace);
     for (std::int64_t j = first; j < end;) {
-      const std::int64_t next = smaller((j / kKeyBlock + 1) * kKeyBlock, end), n = next - j;
-      const auto keys = load_rows<T>(block.keys, j, n, block.d, block.d, false, scratch.keys);
-      score_block(block, keys, n, scratch);
-      hide(block, j, n, scratch);
-      softmax(block, n, state, scratch);
-      const auto values =
-          load_rows<T>(block.values, j, n, block.d_v, stride, false, scratch.values);
-      const Weights<T> weights{scratch.scores, kKeyBlock, 1};
-      if (skip_hidden) {
-        for (std::int64_t r = 0; r < block.n_rows; ++r) {
-          blend_visible<T, A>(weights.data + r * kKeyBlock, values.data, values.stride, n,
-                              scratch.factor[r], state.blend + r * stride, stride);
-        }
-      } else {
-        blend_rows<T, A>(weights, block.n_rows, values.data, values.stride, n, scratch.factor,
-                         state.blend, stride);
+      const std::int64_t next = smaller((j / kKeyBlock + 1) * kKeyBlock, end);
+      VisibleKeys<kMaxRows> visible;
+      visible.template look<A>(block, 0, block.n_rows, j, next - j);
+      if (!visible.none()) {
+        keys(block, visible, j + visible.from(), j + visible.to(), j, state, scratch, skip_hidden);
       }
       j = next;
+    }
+  }
+
+  /// Keys [from, to) of the block that starts at key `first`.
+  static void keys(const RowBlock<T>& block, const VisibleKeys<kMaxRows>& visible,
+                   std::int64_t from, std::int64_t to, std::int64_t first, const State<T>& state,
+                   const Scratch& scratch, bool skip_hidden) {
+    const std::int64_t n = to - from, stride = round_up(block.d_v, lanes);
+    score_block(block, load_rows<T>(block.keys, from, n, block.d, block.d, false, scratch.keys), n,
+                scratch);
+    if (block.terms && block.terms->change_scores()) {
+      ScoreTerms<T, A>::apply_to_rows(*block.terms,
+                                      {scratch.scores, kKeyBlock, 1, 0, block.n_rows, from, n});
+    }
+    hide(visible.row, block.n_rows, from - first, n, scratch.scores);
+    softmax(block, n, state, scratch);
+    const auto values =
+        load_rows<T>(block.values, from, n, block.d_v, stride, false, scratch.values);
+    const Weights<T> weights{scratch.scores, kKeyBlock, 1};
+    if (skip_hidden) {
+      for (std::int64_t r = 0; r < block.n_rows; ++r) {
+        blend_visible<T, A>(weights.data + r * kKeyBlock, values.data, values.stride, n,
+                            scratch.factor[r], state.blend + r * stride, stride);
+      }
+    } else {
+      blend_rows<T, A>(weights, block.n_rows, values.data, values.stride, n, scratch.factor,
+                       state.blend, stride);
     }
   }
 };

@@ -1,8 +1,11 @@
 // What crosses between the engine and its kernels: plain pointers, sizes and structs.
-// A kernel knows nothing of threads, batches or heads; it gets rows that share keys and values.
+// A kernel knows nothing of threads, batches or options; it gets rows that share keys and values.
 #pragma once
 
 #include <cstdint>
+
+#include "lookback/score_hook.h"
+#include "lookback/tensor.hpp"
 
 namespace lookback::kernels {
 
@@ -29,18 +32,59 @@ constexpr std::int64_t round_up(std::int64_t x, std::int64_t step) {
   return (x + step - 1) / step * step;
 }
 
-/// A query row: where it is read and written, and the keys [first_key, end_key) it sees.
+/// A query row: where it is read and written, and the keys it may see: those of
+/// [first_key, end_key) outside [gap_first, gap_end). No gap is at end_key.
 struct Row {
   const void* query;
   void* out;
   void* lse;  // null when not asked for
-  std::int64_t first_key;
-  std::int64_t end_key;
+  std::int64_t first_key, gap_first, gap_end, end_key;
+};
+
+/// What further decides which of those keys a row sees.
+struct RowVisibility {
+  const std::uint8_t* mask;    // of key 0
+  const std::uint8_t* blocks;  // of key block 0
+  std::int64_t document;
+};
+struct Visibility {
+  const RowVisibility* rows;
+  bool has_mask;
+  std::int64_t mask_key_stride;
+  bool has_blocks;
+  std::int64_t block_stride;
+  std::int64_t keys_per_block;
+  const std::int64_t* key_documents;  // null: none
+};
+
+/// What is done to a row's scores.
+struct RowTerms {
+  double slope;
+  double sink;
+  std::int64_t position;
+  const void* bias;  // of key 0
+  std::int64_t head, row;
+};
+struct Terms {
+  const RowTerms* rows;
+  bool has_softcap;
+  double softcap;
+  bool has_alibi;
+  bool has_bias;
+  Type bias_type;
+  std::int64_t bias_key_stride;
+  lookback_score_hook hook;  // null: none
+  void* hook_user;
+  std::int64_t sequence;
+  bool has_sinks;
+  /// Something happens between scoring and masking.
+  bool change_scores() const { return has_softcap || has_alibi || has_bias || hook; }
 };
 
 /// The keys or the values of one head.
 struct Matrix {
   const void* data;
+  Type type;
   std::int64_t row_stride;
   std::int64_t feature_stride;
 };
@@ -50,15 +94,37 @@ template <class T>
 struct RowBlock {
   const Row* rows;
   std::int64_t n_rows;
+  const Visibility* visibility;  // null: ranges only
+  const Terms* terms;            // null: none
   Matrix keys;
   Matrix values;
   std::int64_t d;
   std::int64_t d_v;
+  Type query_type;
   std::int64_t query_feature_stride;
+  Type out_type;
   std::int64_t out_feature_stride;
   T scale;             // multiplies q
   T rate;              // log2(e) / temperature: weights are 2^((s - max) * rate)
-  double temperature;  // for lse
+  double temperature;  // for lse and sinks
+
+  /// The same for some of the rows.
+  RowBlock part(std::int64_t first, std::int64_t count, Visibility& v, Terms& t) const {
+    RowBlock p = *this;
+    p.rows += first;
+    p.n_rows = count;
+    if (visibility) {
+      v = *visibility;
+      v.rows += first;
+      p.visibility = &v;
+    }
+    if (terms) {
+      t = *terms;
+      t.rows += first;
+      p.terms = &t;
+    }
+    return p;
+  }
 };
 
 /// The running softmax of rows: maximum and sum [padded rows], blend [padded rows][padded d_v].
@@ -77,6 +143,11 @@ struct Sizes {
   std::int64_t state() const { return padded_rows * (blend_stride + 2); }
 };
 
+template <class T>
+State<T> state_at(T* memory, const Sizes& sizes) {
+  return {memory, memory + sizes.padded_rows, memory + 2 * sizes.padded_rows};
+}
+
 /// One kernel shape.
 template <class T>
 struct RowKernel {
@@ -85,6 +156,15 @@ struct RowKernel {
   /// Folds chunks [first, end) of the keys into the state, which is written first if it is fresh.
   void (*attend)(const RowBlock<T>&, std::int64_t first_chunk, std::int64_t end_chunk,
                  const State<T>&, bool fresh, T* workspace);
+};
+
+/// Parts of a row's result over disjoint keys, and where the whole goes.
+template <class T>
+struct MergePart {
+  const void* out;
+  Type type;
+  std::int64_t feature_stride;
+  T lse;
 };
 
 template <class T>
@@ -96,6 +176,10 @@ struct Kernels {
   void (*fold)(const State<T>& a, const State<T>& b, const Sizes&, T rate);
   /// Writes out and lse of every row.
   void (*finish)(const RowBlock<T>&, const State<T>&, const Sizes&);
+  /// One row of merge(): writes `features` elements of out; returns lse. weights: one T per part.
+  T (*merge_row)
+  (const MergePart<T>* parts, std::int64_t n_parts, std::int64_t features, void* out, Type out_type,
+   std::int64_t out_stride, T* weights);
   int lanes;
 };
 

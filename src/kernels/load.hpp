@@ -1,7 +1,8 @@
-// Rows of keys or values as a kernel wants them: in place where they are plain, else copied into
-// scratch, once per key block.
+// Arrays of any storage type and strides as a kernel wants them. Rows of keys or values are used in
+// place where they are plain, else copied into scratch, once per key block.
 #pragma once
 
+#include "kernels/convert.hpp"
 #include "kernels/kernel_table.hpp"
 #include "kernels/simd.hpp"
 
@@ -20,31 +21,67 @@ inline bool collides_in_l1(std::int64_t row_stride) {
   return row_stride != 0 && row_stride * static_cast<std::int64_t>(sizeof(T)) % 4096 == 0;
 }
 
-template <class T>
-inline void copy_rows(const Matrix& from, std::int64_t first, std::int64_t count,
-                      std::int64_t features, T* to, std::int64_t to_stride) {
-  for (std::int64_t i = 0; i < count; ++i) {
-    const T* row = static_cast<const T*>(from.data) + (first + i) * from.row_stride;
-    T* copy = to + i * to_stride;
-    if (from.feature_stride == 1) {
-      for (std::int64_t f = 0; f < features; ++f) copy[f] = row[f];
-    } else {
-      for (std::int64_t f = 0; f < features; ++f) copy[f] = row[f * from.feature_stride];
-    }
-    for (std::int64_t f = features; f < to_stride; ++f) copy[f] = T(0);
+template <class S, class T>
+inline void widen_row(const S* from, std::int64_t stride, std::int64_t count, T* to) {
+  if (stride == 1) {
+    for (std::int64_t i = 0; i < count; ++i) to[i] = widen<T>(from[i]);
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) to[i] = widen<T>(from[i * stride]);
   }
 }
 
-/// Rows [first, first + count). The copy, if one is made, has `padded` features, the last ones 0.
+/// Rows [first, first + count). A copy, if one is made, has `padded` features, the last ones 0.
 template <class T>
 inline Panel<T> load_rows(const Matrix& from, std::int64_t first, std::int64_t count,
                           std::int64_t features, std::int64_t padded, bool avoid_collisions,
                           T* scratch) {
-  const bool plain = (from.feature_stride == 1 || features <= 1) && features == padded &&
+  const bool plain = from.type == type_of<T>() && (from.feature_stride == 1 || features <= 1) &&
+                     features == padded &&
                      !(avoid_collisions && collides_in_l1<T>(from.row_stride));
   if (plain) return {static_cast<const T*>(from.data) + first * from.row_stride, from.row_stride};
-  copy_rows<T>(from, first, count, features, scratch, padded);
+  with_storage(from.type, [&]<class S>() {
+    for (std::int64_t i = 0; i < count; ++i) {
+      T* to = scratch + i * padded;
+      widen_row(static_cast<const S*>(from.data) + (first + i) * from.row_stride,
+                from.feature_stride, features, to);
+      for (std::int64_t f = features; f < padded; ++f) to[f] = T(0);
+    }
+  });
   return {scratch, padded};
+}
+
+/// A vector of consecutive elements.
+template <class S, class T, class A>
+inline Vec<T, A> load_widened(const S* from) {
+  if constexpr (std::is_same_v<S, T>) {
+    return load<T, A>(from);
+  } else {
+    alignas(64) T to[kLanes<T, A>];
+    widen_row(from, 1, kLanes<T, A>, to);
+    return load<T, A>(to);
+  }
+}
+
+/// Elements [first, first + count) of a vector of rows, count <= lanes, turned so that rows lie in
+/// lanes: column[i] holds element first + i of every row.
+template <class S, class T, class A, int n>
+inline void load_columns(const void* const (&rows)[n], std::int64_t first, std::int64_t count,
+                         std::int64_t stride, Vec<T, A> (&column)[n]) {
+  static_assert(n == kLanes<T, A>);
+  if (stride == 1 && count == n) {
+    for (int r = 0; r < n; ++r) {
+      column[r] = load_widened<S, T, A>(static_cast<const S*>(rows[r]) + first);
+    }
+    transpose_square<T, A>(column);
+    return;
+  }
+  for (std::int64_t i = 0; i < count; ++i) {
+    alignas(64) T lane[n];
+    for (int r = 0; r < n; ++r) {
+      lane[r] = widen<T>(static_cast<const S*>(rows[r])[(first + i) * stride]);
+    }
+    column[i] = load<T, A>(lane);
+  }
 }
 
 }  // namespace lookback::kernels

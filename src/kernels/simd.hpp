@@ -101,6 +101,68 @@ inline void keep_in_register(Vec<T, A>& x) {
 template <class T>
 inline constexpr T kInfinity = std::numeric_limits<T>::infinity();
 
+/// Bit i decides lane i.
+template <class T, class A>
+inline Mask<T, A> mask_of_bits(std::uint64_t bits) {
+#if defined(__AVX512F__)
+  if constexpr (is_avx512<A>) {
+    return Mask<T, A>(static_cast<typename Mask<T, A>::register_type>(bits));
+  }
+#endif
+  using Int = xsimd::batch<IntOf<T>, A>;
+  constexpr int n = kLanes<T, A>;
+  alignas(64) IntOf<T> lane_bit[n];
+  for (int i = 0; i < n; ++i) lane_bit[i] = IntOf<T>{1} << i;
+  const Int lane = Int::load_unaligned(lane_bit);
+  const auto set =
+      (Int(static_cast<IntOf<T>>(bits & ((std::uint64_t{1} << n) - 1))) & lane) == lane;
+#if XSIMD_VERSION_MAJOR < 10
+  return xsimd::bool_cast(set);
+#else
+  return xsimd::batch_bool_cast<T>(set);
+#endif
+}
+
+/// Bit i: byte i of 64 is not 0.
+template <class A>
+inline std::uint64_t nonzero_bits_64(const std::uint8_t* bytes) {
+#if defined(__AVX512BW__)
+  if constexpr (is_avx512<A>) {
+    const __m512i x = _mm512_loadu_si512(bytes);
+    return _mm512_test_epi8_mask(x, x);
+  }
+#elif defined(__SSE2__)
+  std::uint64_t zeros = 0;
+  for (int i = 0; i < 4; ++i) {
+    const __m128i x = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes) + i);
+    const int zero = _mm_movemask_epi8(_mm_cmpeq_epi8(x, _mm_setzero_si128()));
+    zeros |= static_cast<std::uint64_t>(static_cast<std::uint32_t>(zero)) << (16 * i);
+  }
+  return ~zeros;
+#endif
+  std::uint64_t bits = 0;
+  for (int i = 0; i < 8; ++i) {
+    std::uint64_t x;
+    __builtin_memcpy(&x, bytes + 8 * i, 8);
+    // 0x80 in every byte that is not 0, then those eight bits side by side.
+    const std::uint64_t low = 0x7f7f7f7f7f7f7f7f;
+    const std::uint64_t high = ((((x & low) + low) | x) & ~low) >> 7;
+    bits |= ((high * 0x0102040810204080) >> 56) << (8 * i);
+  }
+  return bits;
+}
+
+template <class T, class A>
+inline Vec<T, A> absolute(const Vec<T, A>& x) {
+  return xsimd::abs(x);
+}
+
+/// The magnitude of x with the sign of `sign`; x is not negative.
+template <class T, class A>
+inline Vec<T, A> with_sign(const Vec<T, A>& x, const Vec<T, A>& sign) {
+  return x | (sign & Vec<T, A>(T(-0.0)));
+}
+
 #if defined(__AVX512F__)
 /// 16 x 16 floats: pairs within 128 bits, then quarters across the register.
 inline void transpose_avx512(__m512 (&x)[16]) {

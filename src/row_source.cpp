@@ -1,0 +1,172 @@
+#include "row_source.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace lookback {
+namespace {
+
+/// Of an array with one number per head, or per sequence and head.
+double per_head(std::span<const double> values, std::int64_t H, std::int64_t s, std::int64_t h) {
+  const bool shared = static_cast<std::int64_t>(values.size()) == H;
+  return values[static_cast<std::size_t>(shared ? h : s * H + h)];
+}
+
+/// Of an array with n ids, or n for every sequence of a batch: those of one sequence.
+const std::int64_t* ids_of(std::span<const std::int64_t> ids, std::int64_t n,
+                           const Sequence& sequence, std::int64_t first) {
+  const bool shared = static_cast<std::int64_t>(ids.size()) == n;
+  return ids.data() + (shared ? 0 : sequence.batch * n) + first;
+}
+
+/// log2(e) / T, kept away from infinity and 0 so that equal scores stay equal at any temperature.
+template <class T>
+T rate_of(double temperature) {
+  constexpr double log2_e = 0x1.71547652b82fep+0;
+  return static_cast<T>(std::clamp(log2_e / temperature,
+                                   static_cast<double>(std::numeric_limits<T>::min()),
+                                   static_cast<double>(std::numeric_limits<T>::max())));
+}
+
+}  // namespace
+
+template <class T>
+RowSource<T>::RowSource(const Problem& problem)
+    : p_(problem),
+      o_(problem.options),
+      rate_(rate_of<T>(o_.temperature)),
+      has_visibility_(o_.documents || o_.blocks || o_.mask),
+      has_terms_(o_.softcap || o_.alibi || o_.bias || o_.hook || o_.sinks) {
+  if (o_.bias) bias_ = broadcast_strides(*o_.bias);
+  if (o_.mask) mask_ = broadcast_strides(*o_.mask);
+  if (o_.blocks) blocks_ = broadcast_strides(o_.blocks->visible);
+}
+
+template <class T>
+kernels::RowBlock<T> RowSource<T>::rows(const BlockOfRows& block, std::int64_t heads_per_unit,
+                                        RowMemory& memory) const {
+  const Sequence& s = block.sequence;
+  memory.rows.clear();
+  memory.visibility_rows.clear();
+  memory.term_rows.clear();
+  for (std::int64_t r = block.first_row; r < block.first_row + block.n_rows; ++r) {
+    const std::int64_t h = block.first_head + (heads_per_unit == 1 ? 0 : r / s.n_q);
+    const std::int64_t i = heads_per_unit == 1 ? r : r % s.n_q;
+    memory.rows.push_back(row(s, h, i));
+    if (has_visibility_) memory.visibility_rows.push_back(visibility(s, h, i));
+    if (has_terms_) memory.term_rows.push_back(terms(s, h, i));
+  }
+  if (has_visibility_) {
+    memory.visibility = shared_visibility(s);
+    memory.visibility.rows = memory.visibility_rows.data();
+  }
+  if (has_terms_) {
+    memory.terms = shared_terms(s);
+    memory.terms.rows = memory.term_rows.data();
+  }
+  const std::int64_t kv_head = block.first_head / p_.heads_per_kv_head();
+  const auto matrix = [&](const Tensor& t) {
+    return kernels::Matrix{element(t.data, t.type, t.stride, s.batch, kv_head, s.first_k), t.type,
+                           t.stride[2], t.stride[3]};
+  };
+  return {memory.rows.data(),
+          block.n_rows,
+          has_visibility_ ? &memory.visibility : nullptr,
+          has_terms_ ? &memory.terms : nullptr,
+          matrix(p_.k),
+          matrix(p_.v),
+          p_.d,
+          p_.d_v,
+          p_.q.type,
+          p_.q.stride[3],
+          p_.outputs.out.type,
+          p_.outputs.out.stride[3],
+          static_cast<T>(p_.scale),
+          rate_,
+          o_.temperature};
+}
+
+template <class T>
+kernels::Row RowSource<T>::row(const Sequence& s, std::int64_t h, std::int64_t i) const {
+  const KeyRange keys = p_.key_range(s, i);
+  const OutputTensor& out = p_.outputs.out;
+  const auto& lse = p_.outputs.lse;
+  const std::int64_t at = s.first_q + i;
+  return {element(p_.q.data, p_.q.type, p_.q.stride, s.batch, h, at),
+          element(out.data, out.type, out.stride, s.batch, h, at),
+          lse ? element(lse->data, lse->type, lse->stride, s.batch, h, at) : nullptr,
+          keys.first,
+          keys.gap_first,
+          keys.gap_end,
+          keys.end};
+}
+
+template <class T>
+kernels::RowVisibility RowSource<T>::visibility(const Sequence& s, std::int64_t h,
+                                                std::int64_t i) const {
+  kernels::RowVisibility row{};
+  if (o_.mask) {
+    row.mask = static_cast<const std::uint8_t*>(
+        element(o_.mask->data, Type::boolean, mask_, s.batch, h, i));
+  }
+  if (o_.blocks) {
+    row.blocks = static_cast<const std::uint8_t*>(
+        element(o_.blocks->visible.data, Type::boolean, blocks_, s.batch, h, i / o_.blocks->rows));
+  }
+  if (o_.documents) {
+    row.document = ids_of(o_.documents->queries, p_.q.extent[2], s, s.first_q)[i];
+  }
+  return row;
+}
+
+template <class T>
+kernels::RowTerms RowSource<T>::terms(const Sequence& s, std::int64_t h, std::int64_t i) const {
+  kernels::RowTerms row{};
+  row.position = i + s.offset;
+  row.head = h;
+  row.row = i;
+  if (o_.alibi) row.slope = per_head(*o_.alibi, p_.H, s.index, h);
+  if (o_.sinks) row.sink = per_head(*o_.sinks, p_.H, s.index, h);
+  if (o_.bias) row.bias = element(o_.bias->data, o_.bias->type, bias_, s.batch, h, i);
+  return row;
+}
+
+template <class T>
+kernels::Visibility RowSource<T>::shared_visibility(const Sequence& s) const {
+  kernels::Visibility v{};
+  if (o_.mask) {
+    v.has_mask = true;
+    v.mask_key_stride = mask_[3];
+  }
+  if (o_.blocks) {
+    v.has_blocks = true;
+    v.block_stride = blocks_[3];
+    v.keys_per_block = o_.blocks->keys;
+  }
+  if (o_.documents) {
+    v.key_documents =
+        ids_of(o_.documents->keys.value_or(o_.documents->queries), p_.k.extent[2], s, s.first_k);
+  }
+  return v;
+}
+
+template <class T>
+kernels::Terms RowSource<T>::shared_terms(const Sequence& s) const {
+  kernels::Terms t{};
+  t.has_softcap = o_.softcap.has_value();
+  t.softcap = o_.softcap.value_or(0);
+  t.has_alibi = o_.alibi.has_value();
+  t.has_bias = o_.bias.has_value();
+  t.bias_type = o_.bias ? o_.bias->type : Type::float32;
+  t.bias_key_stride = bias_[3];
+  t.hook = o_.hook ? o_.hook->function : nullptr;
+  t.hook_user = o_.hook ? o_.hook->user : nullptr;
+  t.sequence = s.index;
+  t.has_sinks = o_.sinks.has_value();
+  return t;
+}
+
+template class RowSource<float>;
+template class RowSource<double>;
+
+}  // namespace lookback
