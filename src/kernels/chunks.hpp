@@ -94,14 +94,10 @@ struct Chunks {
     Shape::prepare(block, {block, scratch});
     if (fresh) clear(state, sizes);
 
-    std::int64_t first_seen = block.rows[0].first_key, end_seen = block.rows[0].end_key;
-    for (std::int64_t r = 1; r < block.n_rows; ++r) {
-      first_seen = smaller(first_seen, block.rows[r].first_key);
-      end_seen = greater(end_seen, block.rows[r].end_key);
-    }
+    const RangeOfRows seen(block.rows, block.n_rows);
     for (std::int64_t c = first_chunk; c < end_chunk; ++c) {
-      const std::int64_t first = greater(c * kChunk, first_seen);
-      const std::int64_t end = smaller((c + 1) * kChunk, end_seen);
+      const std::int64_t first = greater(c * kChunk, seen.first);
+      const std::int64_t end = smaller((c + 1) * kChunk, seen.end);
       if (first >= end) continue;
       const State<T>& into = fresh ? state : chunk_state;
       if (!fresh) clear(chunk_state, sizes);

@@ -177,7 +177,7 @@ struct Kernels {
   /// Writes out and lse of every row.
   void (*finish)(const RowBlock<T>&, const State<T>&, const Sizes&);
   /// One row of merge(): writes `features` elements of out; returns lse. weights: one T per part.
-  T (*merge_row)
+  T(*merge_row)
   (const MergePart<T>* parts, std::int64_t n_parts, std::int64_t features, void* out, Type out_type,
    std::int64_t out_stride, T* weights);
   int lanes;

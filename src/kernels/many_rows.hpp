@@ -136,13 +136,17 @@ struct ManyRows {
   /// One tile of rows, from row `tile` on, against keys [first, end) of a block.
   template <int Vectors>
   static void tile(const RowBlock<T>& block, std::int64_t tile, std::int64_t first,
-                   std::int64_t end, Panels& panels, const State<T>& state,
+                   std::int64_t end, bool all_seen, Panels& panels, const State<T>& state,
                    const Scratch& scratch) {
     constexpr std::int64_t width = Vectors * lanes;
     const std::int64_t n_rows = smaller(width, block.n_rows - tile);
     VisibleKeys<width> visible;
-    visible.template look<A>(block, tile, n_rows, first, end - first);
-    if (visible.none()) return;
+    if (all_seen) {
+      visible.see_all(end - first);
+    } else {
+      visible.template look<A>(block, tile, n_rows, first, end - first);
+      if (visible.none()) return;
+    }
     panels.fetch(block, first, end - first, scratch);
     const std::int64_t from = visible.from(), n = visible.to() - from;
     const T* k = panels.keys.data + from * panels.keys.stride;
@@ -168,19 +172,21 @@ struct ManyRows {
                     const State<T>& state, T* workspace) {
     const Scratch scratch(block, workspace);
     const std::int64_t rows = round_up(block.n_rows, lanes);
+    const RangeOfRows range(block.rows, block.n_rows);
     for (std::int64_t j = first; j < end;) {
       const std::int64_t next = smaller((j / kKeyBlock + 1) * kKeyBlock, end);
+      const bool all_seen = !block.visibility && range.all_see(j, next);
       Panels panels;
       for (std::int64_t t = 0; t < rows; t += kTileLanes) {
         switch (smaller(kTileLanes, rows - t) / lanes) {
           case 1:
-            tile<1>(block, t, j, next, panels, state, scratch);
+            tile<1>(block, t, j, next, all_seen, panels, state, scratch);
             break;
           case 2:
-            tile<2>(block, t, j, next, panels, state, scratch);
+            tile<2>(block, t, j, next, all_seen, panels, state, scratch);
             break;
           default:
-            tile<3>(block, t, j, next, panels, state, scratch);
+            tile<3>(block, t, j, next, all_seen, panels, state, scratch);
             break;
         }
       }

@@ -88,12 +88,30 @@ inline KeyBits block_bits(const Visibility& v, const std::uint8_t* blocks, std::
   return bits;
 }
 
+/// What ranges alone say of some rows: keys that one of them may see, keys that all of them see.
+struct RangeOfRows {
+  std::int64_t first, end, all_first, all_end;
+
+  RangeOfRows(const Row* rows, std::int64_t n_rows)
+      : first(rows[0].first_key), end(rows[0].end_key), all_first(first), all_end(end) {
+    for (std::int64_t r = 0; r < n_rows; ++r) {
+      first = smaller(first, rows[r].first_key);
+      end = greater(end, rows[r].end_key);
+      all_first = greater(all_first, rows[r].first_key);
+      all_end = smaller(all_end, rows[r].gap_first);
+    }
+  }
+  bool all_see(std::int64_t from, std::int64_t to) const {
+    return all_first <= from && to <= all_end;
+  }
+};
+
 /// The keys [first, first + n) of one block that `Rows` rows see, and what a tile needs to know.
 template <int Rows>
 struct VisibleKeys {
-  KeyBits row[Rows];
-  KeyBits some;  // seen by some row
-  KeyBits all;   // seen by all rows
+  KeyBits row[Rows];  // not set if whole()
+  KeyBits some;       // seen by some row
+  KeyBits all;        // seen by all rows
 
   bool none() const { return some.none(); }
   std::int64_t from() const { return some.first(); }
@@ -101,11 +119,16 @@ struct VisibleKeys {
   /// Nothing between from() and to() is hidden from anyone.
   bool whole() const { return all == range_bits(from(), to()); }
 
+  void see_all(std::int64_t n) { some = all = range_bits(0, n); }
+
   template <class A, class T>
   void look(const RowBlock<T>& block, std::int64_t first_row, std::int64_t n_rows,
             std::int64_t first, std::int64_t n) {
     const Row* rows = block.rows + first_row;
+    const RangeOfRows range(rows, n_rows);
     some = {};
+    if (range.end <= first || range.first >= first + n) return;
+    if (!block.visibility && range.all_see(first, first + n)) return see_all(n);
     all = range_bits(0, n);
     for (std::int64_t r = 0; r < n_rows; ++r) {
       row[r] =
