@@ -6,6 +6,7 @@
 // tests/build/readme_example.cpp is the whole program. See attend.hpp for what is computed.
 #pragma once
 
+#include "lookback/align.hpp"
 #include "lookback/attend.hpp"
 #include "lookback/error.hpp"
 #include "lookback/hooks.hpp"

@@ -7,8 +7,9 @@
 
 namespace lookback {
 
-/// How an element is stored. boolean is one byte: 0 is false, anything else true.
-enum class Type : std::uint8_t { float32, float64, bfloat16, float16, boolean };
+/// How an element is stored. boolean is one byte: 0 is false, anything else true. int64 is for results
+/// that are places, such as the index of a key.
+enum class Type : std::uint8_t { float32, float64, bfloat16, float16, boolean, int64 };
 
 /// 16-bit storage, as bit patterns; converted exactly to float32 and rounded to nearest even from
 /// it.
@@ -25,10 +26,12 @@ constexpr Type type_of() {
   if constexpr (std::is_same_v<T, double>) return Type::float64;
   if constexpr (std::is_same_v<T, bfloat16>) return Type::bfloat16;
   if constexpr (std::is_same_v<T, float16>) return Type::float16;
+  if constexpr (std::is_same_v<T, std::int64_t>) return Type::int64;
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, double> ||
                     std::is_same_v<T, bfloat16> || std::is_same_v<T, float16> ||
+                    std::is_same_v<T, std::int64_t> ||
                     (std::is_same_v<T, bool> && sizeof(bool) == 1),
-                "elements are float, double, bfloat16, float16 or bool");
+                "elements are float, double, bfloat16, float16, int64_t or bool");
   return Type::boolean;
 }
 
