@@ -1,6 +1,7 @@
 // Chunks of keys: each computed afresh by a kernel shape, then folded left to right.
 #pragma once
 
+#include "kernels/align_rows.hpp"
 #include "kernels/convert.hpp"
 #include "kernels/few_rows.hpp"
 #include "kernels/many_rows.hpp"
@@ -154,6 +155,11 @@ struct Chunks {
           store<T, A>(blend + c, x * V(ending.inverse[i]));
         }
         write_row(blend, block.d_v, block.rows[r].out, block.out_type, block.out_feature_stride);
+        if (block.rows[r].statistics) {
+          T* statistics = static_cast<T*>(block.rows[r].statistics);
+          statistics[0] = ending.max[i];
+          statistics[1] = ending.sum[i];
+        }
         if (!block.rows[r].lse) continue;
         T* lse = static_cast<T*>(block.rows[r].lse);
         if (has_sinks && state.sum[r] == T(0)) {
@@ -221,6 +227,8 @@ struct Chunks {
             fold,
             finish,
             merge_row,
+            AlignKernel<T, A>::workspace,
+            AlignKernel<T, A>::run,
             lanes};
   }
 };

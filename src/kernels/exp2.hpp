@@ -52,6 +52,22 @@ inline Vec<T, A> exp2_nonpositive(const Vec<T, A>& x) {
   return power * shift_bits_left<E::mantissa_bits>(shifted);
 }
 
+/// w ln w for w in [0, 1] that is 0 or normal; 0 at 0, NaN for NaN. ln w = e ln 2 + 2 artanh(t),
+/// t = (m - 1) / (m + 1) for w = 2^e m, m in [1, 2), as a power series: t is at most 1/3.
+template <class T, class A>
+inline Vec<T, A> times_log(const Vec<T, A>& w) {
+  using V = Vec<T, A>;
+  V exponent, m;
+  split_exponent<T, A>(w, exponent, m);
+  const V t = (m - V(T(1))) / (m + V(T(1))), square = t * t;
+  constexpr int terms = sizeof(T) == 4 ? 8 : 17;  // (1/3)^(2 terms) below the last place
+  V series(T(0));
+#pragma GCC unroll 17
+  for (int k = terms; k >= 1; --k) series = (series + V(T(2.0 / (2 * k + 1)))) * square;
+  const V log = multiply_add(exponent, V(T(0x1.62e42fefa39efp-1)), t * (V(T(2)) + series));
+  return choose(w == V(T(0)), V(T(0)), w * log);
+}
+
 /// ln x for x >= 1, NaN for NaN; within 1 ulp. Once per row, so plain code: x = 2^e m with m around
 /// 1, ln m = 2 artanh((m - 1) / (m + 1)) as a power series.
 inline double natural_log(double x) {

@@ -37,7 +37,8 @@ constexpr std::int64_t round_up(std::int64_t x, std::int64_t step) {
 struct Row {
   const void* query;
   void* out;
-  void* lse;  // null when not asked for
+  void* lse;         // null when not asked for
+  void* statistics;  // likewise: the final maximum and sum, two numbers of the compute type
   std::int64_t first_key, gap_first, gap_end, end_key;
 };
 
@@ -167,6 +168,51 @@ struct MergePart {
   T lse;
 };
 
+/// Rows of the same positions in one or more heads, and where views of their weights go. Null: not
+/// asked for. Everything is contiguous and private to the call; per-key arrays start at key 0 and
+/// have padded_keys elements; sums start from what is there.
+template <class T>
+struct AlignRows {
+  const RowBlock<T>* heads;  // n_rows and keys are the same in all
+  std::int64_t n_heads;
+  const T* const* statistics;  // per head [n_rows][2]: maximum and sum
+  bool reduce_by_max;          // else by mean
+  std::int64_t n_keys;
+  std::int64_t first_position;  // of row 0; later rows follow one by one
+
+  T* entropy;  // [n_rows]
+  T* largest;
+  T* position;
+  T* distance;
+
+  std::int64_t top;         // keys per row
+  std::int64_t* top_index;  // [n_rows][top]
+  T* top_weight;
+
+  std::int64_t received_from_row;
+  T* received_sum;
+  T* received_max;
+
+  /// Rows of cells this block touches, [cell rows][cell_columns]; row r adds to cell_row[r], -1:
+  /// none.
+  T* cells;
+  const std::int64_t* cell_row;
+  const std::int64_t* cell_end;  // [cell_columns]: the key after each column of cells
+  std::int64_t cell_columns;
+  std::int64_t cell_first_key;
+  bool cells_by_max;
+
+  /// mass[n_rows - 1 + j - r]: weight of keys by j - r.
+  T* mass;
+  double* share;  // [2]: weight of keys below share_keys, weight of all
+  std::int64_t share_keys;
+
+  /// Rows in full: weights, or the scores as they stand after the terms of heads[0].
+  T* const* full_rows;  // [n_rows]
+  std::int64_t full_key_stride;
+  bool full_scores;
+};
+
 template <class T>
 struct Kernels {
   RowKernel<T> many_rows;
@@ -180,6 +226,9 @@ struct Kernels {
   T(*merge_row)
   (const MergePart<T>* parts, std::int64_t n_parts, std::int64_t features, void* out, Type out_type,
    std::int64_t out_stride, T* weights);
+  std::int64_t (*align_workspace)(std::int64_t n_rows, std::int64_t d, std::int64_t n_heads,
+                                  std::int64_t top);
+  void (*align)(const AlignRows<T>&, T* workspace);
   int lanes;
 };
 

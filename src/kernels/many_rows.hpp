@@ -133,6 +133,27 @@ struct ManyRows {
     }
   };
 
+  /// Scores of the visible stretch of keys of the block that starts at key `first`, changed by the
+  /// terms, -inf where hidden: [visible.from(), visible.to()) of a tile of rows from row `tile` on.
+  template <int Vectors>
+  static void score(const RowBlock<T>& block, std::int64_t tile, std::int64_t first,
+                    const VisibleKeys<Vectors * lanes>& visible, const Panel<T>& keys,
+                    const Scratch& scratch) {
+    constexpr std::int64_t width = Vectors * lanes;
+    const std::int64_t from = visible.from(), n = visible.to() - from;
+    const T* k = keys.data + from * keys.stride;
+    for (std::int64_t j = 0; j < n; j += kTileKeys<A>) {
+      score_tile<Vectors, T, A>(scratch.queries + tile * block.d, k + j * keys.stride, keys.stride,
+                                n - j, block.d, scratch.scores + j * width);
+    }
+    if (block.terms && block.terms->change_scores()) {
+      const std::int64_t n_rows = smaller(width, block.n_rows - tile);
+      ScoreTerms<T, A>::template apply_to_columns<Vectors>(
+          *block.terms, {scratch.scores, 1, width, tile, n_rows, first + from, n});
+    }
+    if (!visible.whole()) hide<Vectors>(visible.row, from, n, scratch.scores);
+  }
+
   /// One tile of rows, from row `tile` on, against keys [first, end) of a block.
   template <int Vectors>
   static void tile(const RowBlock<T>& block, std::int64_t tile, std::int64_t first,
@@ -148,23 +169,14 @@ struct ManyRows {
       if (visible.none()) return;
     }
     panels.fetch(block, first, end - first, scratch);
+    score<Vectors>(block, tile, first, visible, panels.keys, scratch);
     const std::int64_t from = visible.from(), n = visible.to() - from;
-    const T* k = panels.keys.data + from * panels.keys.stride;
-    const T* v = panels.values.data + from * panels.values.stride;
-    for (std::int64_t j = 0; j < n; j += kTileKeys<A>) {
-      score_tile<Vectors, T, A>(scratch.queries + tile * block.d, k + j * panels.keys.stride,
-                                panels.keys.stride, n - j, block.d, scratch.scores + j * width);
-    }
-    if (block.terms && block.terms->change_scores()) {
-      ScoreTerms<T, A>::template apply_to_columns<Vectors>(
-          *block.terms, {scratch.scores, 1, width, tile, n_rows, first + from, n});
-    }
-    if (!visible.whole()) hide<Vectors>(visible.row, from, n, scratch.scores);
     softmax<Vectors>(scratch.scores, n, block.rate, state.max + tile, state.sum + tile,
                      scratch.factor);
     const std::int64_t stride = round_up(block.d_v, lanes);
-    blend_rows<T, A>({scratch.scores, 1, width}, n_rows, v, panels.values.stride, n, scratch.factor,
-                     state.blend + tile * stride, stride);
+    blend_rows<T, A>({scratch.scores, 1, width}, n_rows,
+                     panels.values.data + from * panels.values.stride, panels.values.stride, n,
+                     scratch.factor, state.blend + tile * stride, stride);
   }
 
   /// Keys [first, end) of one chunk into the state.

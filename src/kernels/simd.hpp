@@ -86,6 +86,26 @@ inline Vec<T, A> shift_bits_left(const Vec<T, A>& x) {
 #endif
 }
 
+/// x = 2^exponent * mantissa, mantissa in [1, 2), for positive normal x. NaN has a NaN mantissa.
+template <class T, class A>
+inline void split_exponent(const Vec<T, A>& x, Vec<T, A>& exponent, Vec<T, A>& mantissa) {
+  constexpr int n = kLanes<T, A>;
+  alignas(64) T lane[n], e[n], m[n];
+  store<T, A>(lane, x);
+  constexpr int bits = sizeof(T) == 4 ? 23 : 52, bias = sizeof(T) == 4 ? 127 : 1023;
+  for (int i = 0; i < n; ++i) {  // compilers make vector code of this
+    IntOf<T> word;
+    __builtin_memcpy(&word, &lane[i], sizeof word);
+    const IntOf<T> fraction = word & ((IntOf<T>{1} << bits) - 1);
+    const IntOf<T> one = IntOf<T>{bias} << bits;
+    const IntOf<T> together = fraction | one;
+    e[i] = static_cast<T>(static_cast<std::int32_t>((word >> bits) - bias));
+    __builtin_memcpy(&m[i], &together, sizeof together);
+  }
+  exponent = load<T, A>(e);
+  mantissa = choose(x == x, load<T, A>(m), x);
+}
+
 /// Makes the compiler keep x in a register, where GCC would fold its load into every use.
 template <class T, class A>
 inline void keep_in_register(Vec<T, A>& x) {
