@@ -24,8 +24,8 @@ void attend(const Tensor& q, const Tensor& k, const Tensor& v, const Outputs& ou
   const Problem problem = check(q, k, v, outputs, options);
   if (!problem.has_rows()) return;
   try {
-    q.type == Type::float32 ? attend_in<float>(problem, options)
-                            : attend_in<double>(problem, options);
+    q.type == Type::float64 ? attend_in<double>(problem, options)
+                            : attend_in<float>(problem, options);
   } catch (const std::bad_alloc&) {
     fail(ErrorCode::out_of_memory, "scratch for d = ", problem.d, " and d_v = ", problem.d_v,
          " could not be allocated; the outputs are not to be used");

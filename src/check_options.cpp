@@ -136,6 +136,9 @@ void check_score_terms(const Problem& p) {
       const double sink = (*o.sinks)[h];
       require(!std::isnan(sink) && !(sink > 0 && std::isinf(sink)), "sinks[", h, "] is ", sink,
               "; a sink is finite, or -inf for none");
+      require(p.q.type == Type::float64 || std::isinf(sink) ||
+                  std::abs(sink) <= std::numeric_limits<float>::max(),
+              "sinks[", h, "] is ", sink, ", beyond the range of float32; use a smaller sink");
     }
   }
   if (o.bias) {

@@ -136,14 +136,14 @@ struct AlignKernel {
     const V rate(want.heads[h].rate);
     const V share(want.reduce_by_max ? T(1) : T(1) / static_cast<T>(want.n_heads));
     for (int v = 0; v < Vectors; ++v) {
-      alignas(64) T max[lanes], sum[lanes];
+      alignas(64) T max[lanes], inverse_sum[lanes];
       for (std::int64_t i = 0; i < lanes; ++i) {
         const std::int64_t r = smaller(v * lanes + i, tile.n_rows - 1);
         max[i] = statistics[2 * r];
-        sum[i] = statistics[2 * r + 1];
+        inverse_sum[i] = statistics[2 * r + 1];
       }
-      const SoftmaxState<T, A> row = SoftmaxState<T, A>::at(max, sum);
-      const V origin = row.origin(), inverse = row.inverse();
+      const V origin = SoftmaxState<T, A>{load<T, A>(max), V(T(0))}.origin();
+      const V inverse = load<T, A>(inverse_sum);
       for (std::int64_t j = from; j < to; ++j) {
         const V s = load<T, A>(scores + (j - from) * width + v * lanes);
         V w = SoftmaxState<T, A>::weight(s, origin, rate) * inverse;
@@ -168,8 +168,8 @@ struct AlignKernel {
     const AlignRows<T>& want = tile.want;
     for (std::int64_t r = 0; r < tile.n_rows; ++r) {
       for (std::int64_t h = 0; h < want.n_heads && want.statistics; ++h) {
-        const T sum = want.statistics[h][2 * (tile.first_row + r) + 1];
-        tile.sums->is_nan[r] |= sum != sum;
+        const T inverse = want.statistics[h][2 * (tile.first_row + r) + 1];
+        tile.sums->is_nan[r] |= inverse != inverse;
       }
       for (std::int64_t i = 0; i < want.top; ++i) {
         want.top_index[(tile.first_row + r) * want.top + i] = -1;

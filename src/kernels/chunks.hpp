@@ -109,64 +109,33 @@ struct Chunks {
     }
   }
 
-  /// Rows [first, first + lanes): what their blends are multiplied by, and their lse.
-  struct Ending {
-    alignas(64) T factor[lanes], inverse[lanes], max[lanes], sum[lanes];
-
-    Ending(const RowBlock<T>& block, const State<T>& state, std::int64_t first) {
-      Softmax rows = Softmax::at(state.max + first, state.sum + first);
-      V mine(T(1)), theirs;
-      if (block.terms && block.terms->has_sinks) {
-        rows.fold(sinks(block, first), V(block.rate), mine, theirs);
-      }
-      store<T, A>(factor, mine);
-      store<T, A>(inverse, rows.inverse());
-      rows.put(max, sum);
+  static RowEnd<T> end_of(const RowBlock<T>& block, const State<T>& state, std::int64_t r) {
+    const bool has_sink =
+        block.terms && block.terms->has_sinks && block.terms->rows[r].sink != -kInfinity<double>;
+    if (has_sink) {
+      return end_with_sink<T, A>(state.max[r], state.sum[r], block.temperature,
+                                 block.terms->rows[r].sink);
     }
-
-    /// A sink is the state of one key of weight 1 and value 0. T * sink stays finite.
-    static Softmax sinks(const RowBlock<T>& block, std::int64_t first) {
-      constexpr double most = std::numeric_limits<T>::max();
-      alignas(64) T sink_max[lanes], sink_sum[lanes];
-      for (std::int64_t i = 0; i < lanes; ++i) {
-        const RowTerms& row = block.terms->rows[smaller(first + i, block.n_rows - 1)];
-        const bool none = row.sink == -kInfinity<double>;
-        const double score = row.sink * block.temperature;
-        sink_max[i] = none ? -kInfinity<T>
-                           : static_cast<T>(score > most    ? most
-                                            : score < -most ? -most
-                                                            : score);
-        sink_sum[i] = none ? T(0) : T(1);
-      }
-      return Softmax::at(sink_max, sink_sum);
-    }
-  };
+    // Elsewhere the sum is at least 1, or NaN.
+    const T inverse = state.sum[r] == T(0) ? T(0) : T(1) / state.sum[r];
+    return {inverse,
+            block.rows[r].lse ? log_sum_exp(state.max[r], state.sum[r], block.temperature) : T(0)};
+  }
 
   static void finish(const RowBlock<T>& block, const State<T>& state, const Sizes& sizes) {
-    const bool has_sinks = block.terms && block.terms->has_sinks;
-    for (std::int64_t first = 0; first < block.n_rows; first += lanes) {
-      const Ending ending(block, state, first);
-      for (std::int64_t r = first; r < smaller(first + lanes, block.n_rows); ++r) {
-        const std::int64_t i = r - first;
-        T* blend = state.blend + r * sizes.blend_stride;
-        for (std::int64_t c = 0; c < sizes.blend_stride; c += lanes) {
-          V x = load<T, A>(blend + c);
-          if (has_sinks) x = x * V(ending.factor[i]);
-          store<T, A>(blend + c, x * V(ending.inverse[i]));
-        }
-        write_row(blend, block.d_v, block.rows[r].out, block.out_type, block.out_feature_stride);
-        if (block.rows[r].statistics) {
-          T* statistics = static_cast<T*>(block.rows[r].statistics);
-          statistics[0] = ending.max[i];
-          statistics[1] = ending.sum[i];
-        }
-        if (!block.rows[r].lse) continue;
-        T* lse = static_cast<T*>(block.rows[r].lse);
-        if (has_sinks && state.sum[r] == T(0)) {
-          *lse = static_cast<T>(block.terms->rows[r].sink);  // which may have been -inf: no sink
-        } else {
-          *lse = log_sum_exp(ending.max[i], ending.sum[i], block.temperature);
-        }
+    for (std::int64_t r = 0; r < block.n_rows; ++r) {
+      const Row& row = block.rows[r];
+      const RowEnd<T> end = end_of(block, state, r);
+      T* blend = state.blend + r * sizes.blend_stride;
+      for (std::int64_t c = 0; c < sizes.blend_stride; c += lanes) {
+        store<T, A>(blend + c, load<T, A>(blend + c) * V(end.inverse));
+      }
+      write_row(blend, block.d_v, row.out, block.out_type, block.out_feature_stride);
+      if (row.lse) *static_cast<T*>(row.lse) = end.lse;
+      if (row.statistics) {
+        T* statistics = static_cast<T*>(row.statistics);
+        statistics[0] = state.max[r];
+        statistics[1] = end.inverse;
       }
     }
   }

@@ -103,11 +103,13 @@ struct FewRows {
   }
 
   /// Scores of hidden keys, and of the lanes beyond the last key, become -inf.
-  static void hide(const KeyBits (&bits)[kMaxRows], std::int64_t n_rows, std::int64_t from,
-                   std::int64_t n_keys, T* scores) {
+  static void hide(const VisibleKeys<kMaxRows>& visible, std::int64_t n_rows, std::int64_t n_keys,
+                   T* scores) {
+    const std::int64_t from = visible.from();
+    const KeyBits stretch = range_bits(from, from + n_keys);
     for (std::int64_t r = 0; r < n_rows; ++r) {
+      const KeyBits row = visible.whole() ? stretch : visible.row[r] & stretch;
       for (std::int64_t j = 0; j < n_keys; j += lanes) {
-        const KeyBits row = bits[r] & range_bits(from, from + n_keys);
         const std::uint64_t seen = row.from(from + j, lanes);
         if (seen == low_bits(lanes)) continue;
         T* s = scores + r * kKeyBlock + j;
@@ -168,15 +170,15 @@ struct FewRows {
       VisibleKeys<kMaxRows> visible;
       visible.template look<A>(block, 0, block.n_rows, j, next - j);
       if (!visible.none()) {
-        keys(block, visible, j + visible.from(), j + visible.to(), j, state, scratch, skip_hidden);
+        keys(block, visible, j + visible.from(), j + visible.to(), state, scratch, skip_hidden);
       }
       j = next;
     }
   }
 
-  /// Keys [from, to) of the block that starts at key `first`.
+  /// Keys [from, to), the visible stretch of a block.
   static void keys(const RowBlock<T>& block, const VisibleKeys<kMaxRows>& visible,
-                   std::int64_t from, std::int64_t to, std::int64_t first, const State<T>& state,
+                   std::int64_t from, std::int64_t to, const State<T>& state,
                    const Scratch& scratch, bool skip_hidden) {
     const std::int64_t n = to - from, stride = round_up(block.d_v, lanes);
     score_block(block, load_rows<T>(block.keys, from, n, block.d, block.d, false, scratch.keys), n,
@@ -185,7 +187,7 @@ struct FewRows {
       ScoreTerms<T, A>::apply_to_rows(*block.terms,
                                       {scratch.scores, kKeyBlock, 1, 0, block.n_rows, from, n});
     }
-    hide(visible.row, block.n_rows, from - first, n, scratch.scores);
+    hide(visible, block.n_rows, n, scratch.scores);
     softmax(block, n, state, scratch);
     const auto values =
         load_rows<T>(block.values, from, n, block.d_v, stride, false, scratch.values);

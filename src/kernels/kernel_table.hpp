@@ -38,7 +38,7 @@ struct Row {
   const void* query;
   void* out;
   void* lse;         // null when not asked for
-  void* statistics;  // likewise: the final maximum and sum, two numbers of the compute type
+  void* statistics;  // likewise: maximum and 1 / sum, two numbers of the compute type
   std::int64_t first_key, gap_first, gap_end, end_key;
 };
 
@@ -175,7 +175,7 @@ template <class T>
 struct AlignRows {
   const RowBlock<T>* heads;  // n_rows and keys are the same in all
   std::int64_t n_heads;
-  const T* const* statistics;  // per head [n_rows][2]: maximum and sum
+  const T* const* statistics;  // per head [n_rows][2]: maximum and 1 / sum, 0 if it saw nothing
   bool reduce_by_max;          // else by mean
   std::int64_t n_keys;
   std::int64_t first_position;  // of row 0; later rows follow one by one

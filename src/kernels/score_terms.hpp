@@ -24,11 +24,14 @@ struct ScoreTerms {
   using V = Vec<T, A>;
   static constexpr int lanes = kLanes<T, A>;
 
-  /// cap * tanh(s / cap). A cap beyond the type's range is none; 1 / cap stays finite.
+  /// cap * tanh(s / cap). 1 / cap must be a normal number: a cap beyond that, at the end of the
+  /// type's range, changes no score that anyone meets and is none.
   static void softcap(const Terms& terms, T* scores, std::int64_t count) {
-    constexpr double most = std::numeric_limits<T>::max();
-    const V cap(static_cast<T>(terms.softcap < most ? terms.softcap : most));
-    const V inverse(static_cast<T>(1 / terms.softcap < most ? 1 / terms.softcap : most));
+    constexpr double smallest = std::numeric_limits<T>::min();
+    constexpr double largest = std::numeric_limits<T>::max();
+    if (1 / terms.softcap < smallest) return;
+    const V cap(static_cast<T>(terms.softcap));
+    const V inverse(static_cast<T>(1 / terms.softcap < largest ? 1 / terms.softcap : largest));
     for (std::int64_t i = 0; i < count; i += lanes) {
       store<T, A>(scores + i, cap * tanh_of<T, A>(load<T, A>(scores + i) * inverse));
     }

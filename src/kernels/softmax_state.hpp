@@ -56,18 +56,41 @@ struct SoftmaxState {
     sum = multiply_add(later.sum, theirs, sum * mine);
     max = joint;
   }
-
-  /// What the blend is multiplied by in the end: 0 for an empty row. Elsewhere sum >= 1, or NaN.
-  V inverse() const { return choose(sum == V(T(0)), V(T(0)), V(T(1)) / sum); }
 };
 
-/// max / T + ln sum: -inf for an empty row and only there.
+/// A row's end: what its blend is multiplied by, and its log-sum-exp.
+template <class T>
+struct RowEnd {
+  T inverse;
+  T lse;
+};
+
+/// lse never says "empty" of a row that is not: below the type's range it is the lowest number.
+template <class T>
+inline T lse_of(double lse) {
+  const T rounded = static_cast<T>(lse);
+  return rounded == -kInfinity<T> ? std::numeric_limits<T>::lowest() : rounded;
+}
+
 template <class T>
 inline T log_sum_exp(T max, T sum, double temperature) {
   if (sum == T(0)) return -kInfinity<T>;
-  const double lse = static_cast<double>(max) / temperature + natural_log(static_cast<double>(sum));
-  const T rounded = static_cast<T>(lse);
-  return rounded == -kInfinity<T> ? std::numeric_limits<T>::lowest() : rounded;
+  return lse_of<T>(static_cast<double>(max) / temperature + natural_log(static_cast<double>(sum)));
+}
+
+/// The end of a row with a sink: one more weight exp(sink - m / T) in the sum, with no value. In
+/// double, where T * sink or m / T would leave the range of float. A sink of -inf is none.
+template <class T, class A>
+inline RowEnd<T> end_with_sink(T max, T sum, double temperature, double sink) {
+  using D = Vec<double, A>;
+  constexpr double log2_e = 0x1.71547652b82fep+0;
+  const double keys = static_cast<double>(max) / temperature;
+  const double joint = keys > sink ? keys : sink;
+  alignas(64) double of_keys[kLanes<double, A>], of_sink[kLanes<double, A>];
+  store<double, A>(of_keys, exp2_nonpositive<double, A>(D((keys - joint) * log2_e)));
+  store<double, A>(of_sink, exp2_nonpositive<double, A>(D((sink - joint) * log2_e)));
+  const double total = static_cast<double>(sum) * of_keys[0] + of_sink[0];
+  return {static_cast<T>(of_keys[0] / total), lse_of<T>(joint + natural_log(total))};
 }
 
 }  // namespace lookback::kernels
