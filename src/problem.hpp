@@ -30,6 +30,8 @@ struct Problem {
   std::int64_t sequences, H, H_kv, d, d_v;
   std::int64_t most_q, most_k;  // of any sequence
   double scale;
+  /// Where each row's maximum and 1 / sum go, [B, H, n_q, 2] of the compute type; null: nowhere.
+  void* statistics = nullptr;
 
   bool is_packed() const { return options.q_bounds.has_value(); }
   std::int64_t heads_per_kv_head() const { return H_kv > 0 ? H / H_kv : 1; }

@@ -46,16 +46,34 @@ template <class T>
 kernels::RowBlock<T> RowSource<T>::rows(const BlockOfRows& block, std::int64_t heads_per_unit,
                                         RowMemory& memory) const {
   const Sequence& s = block.sequence;
-  memory.rows.clear();
-  memory.visibility_rows.clear();
-  memory.term_rows.clear();
+  memory.clear();
   for (std::int64_t r = block.first_row; r < block.first_row + block.n_rows; ++r) {
-    const std::int64_t h = block.first_head + (heads_per_unit == 1 ? 0 : r / s.n_q);
-    const std::int64_t i = heads_per_unit == 1 ? r : r % s.n_q;
-    memory.rows.push_back(row(s, h, i));
-    if (has_visibility_) memory.visibility_rows.push_back(visibility(s, h, i));
-    if (has_terms_) memory.term_rows.push_back(terms(s, h, i));
+    const std::int64_t h = heads_per_unit == 1 ? 0 : r / s.n_q;
+    add(s, block.first_head + h, r - h * s.n_q, memory);
   }
+  return finish(s, block.first_head, memory);
+}
+
+template <class T>
+kernels::RowBlock<T> RowSource<T>::rows(const Sequence& sequence, std::int64_t head,
+                                        std::span<const std::int64_t> rows,
+                                        RowMemory& memory) const {
+  memory.clear();
+  for (const std::int64_t i : rows) add(sequence, head, i, memory);
+  return finish(sequence, head, memory);
+}
+
+template <class T>
+void RowSource<T>::add(const Sequence& s, std::int64_t h, std::int64_t i, RowMemory& memory) const {
+  memory.rows.push_back(row(s, h, i));
+  if (has_visibility_) memory.visibility_rows.push_back(visibility(s, h, i));
+  if (has_terms_) memory.term_rows.push_back(terms(s, h, i));
+}
+
+/// What the rows share. head: any that reads their key-value head.
+template <class T>
+kernels::RowBlock<T> RowSource<T>::finish(const Sequence& s, std::int64_t head,
+                                          RowMemory& memory) const {
   if (has_visibility_) {
     memory.visibility = shared_visibility(s);
     memory.visibility.rows = memory.visibility_rows.data();
@@ -64,13 +82,13 @@ kernels::RowBlock<T> RowSource<T>::rows(const BlockOfRows& block, std::int64_t h
     memory.terms = shared_terms(s);
     memory.terms.rows = memory.term_rows.data();
   }
-  const std::int64_t kv_head = block.first_head / p_.heads_per_kv_head();
+  const std::int64_t kv_head = head / p_.heads_per_kv_head();
   const auto matrix = [&](const Tensor& t) {
     return kernels::Matrix{element(t.data, t.type, t.stride, s.batch, kv_head, s.first_k), t.type,
                            t.stride[2], t.stride[3]};
   };
   return {memory.rows.data(),
-          block.n_rows,
+          static_cast<std::int64_t>(memory.rows.size()),
           has_visibility_ ? &memory.visibility : nullptr,
           has_terms_ ? &memory.terms : nullptr,
           matrix(p_.k),
@@ -95,6 +113,9 @@ kernels::Row RowSource<T>::row(const Sequence& s, std::int64_t h, std::int64_t i
   return {element(p_.q.data, p_.q.type, p_.q.stride, s.batch, h, at),
           element(out.data, out.type, out.stride, s.batch, h, at),
           lse ? element(lse->data, lse->type, lse->stride, s.batch, h, at) : nullptr,
+          p_.statistics
+              ? static_cast<T*>(p_.statistics) + 2 * ((s.batch * p_.H + h) * p_.q.extent[2] + at)
+              : nullptr,
           keys.first,
           keys.gap_first,
           keys.gap_end,

@@ -1,6 +1,7 @@
 // The rows of a block as the kernels want them: pointers and key ranges, per row.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "kernels/kernel_table.hpp"
@@ -16,6 +17,12 @@ struct RowMemory {
   std::vector<kernels::RowTerms> term_rows;
   kernels::Visibility visibility;
   kernels::Terms terms;
+
+  void clear() {
+    rows.clear();
+    visibility_rows.clear();
+    term_rows.clear();
+  }
 };
 
 template <class T>
@@ -26,11 +33,16 @@ class RowSource {
   /// Valid until memory is used for another block.
   kernels::RowBlock<T> rows(const BlockOfRows& block, std::int64_t heads_per_unit,
                             RowMemory& memory) const;
+  /// The same for chosen rows of one head.
+  kernels::RowBlock<T> rows(const Sequence& sequence, std::int64_t head,
+                            std::span<const std::int64_t> rows, RowMemory& memory) const;
   T rate() const { return rate_; }
   std::int64_t features() const { return p_.d; }
   std::int64_t value_features() const { return p_.d_v; }
 
  private:
+  void add(const Sequence& sequence, std::int64_t h, std::int64_t i, RowMemory& memory) const;
+  kernels::RowBlock<T> finish(const Sequence& sequence, std::int64_t head, RowMemory& memory) const;
   kernels::Row row(const Sequence& sequence, std::int64_t h, std::int64_t i) const;
   kernels::RowVisibility visibility(const Sequence& sequence, std::int64_t h, std::int64_t i) const;
   kernels::RowTerms terms(const Sequence& sequence, std::int64_t h, std::int64_t i) const;

@@ -120,7 +120,7 @@ struct AlignKernel {
       add_head<Vectors>(tile, h, visible.from(), visible.to(), scratch.scores);
     }
     if (want.reduce_by_max) {
-      for (std::int64_t i = from * width; i < to * width; i += lanes) {
+      for (std::int64_t i = 0; i < kKeyBlock * width; i += lanes) {
         const V w = load<T, A>(tile.weights + i);
         store<T, A>(tile.weights + i, choose(w == V(T(-1)), V(T(-0.0)), w));
       }
