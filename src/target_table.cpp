@@ -1,5 +1,9 @@
 #include "target_table.hpp"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 #include <atomic>
 #include <cstdlib>
 #include <span>
@@ -18,6 +22,14 @@ struct Entry {
   const kernels::KernelTable& kernels;
 };
 
+#if defined(__x86_64__)
+/// Clang 14's __builtin_cpu_supports has no word for it.
+bool has_f16c() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+}
+#endif
+
 /// Best first. __builtin_cpu_supports also asks whether the system saves the registers.
 std::span<const Entry> entries() {
 #if defined(__x86_64__)
@@ -25,9 +37,9 @@ std::span<const Entry> entries() {
       {"avx512",
        __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd") &&
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma"),
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma") && has_f16c(),
        true, kernels::avx512},
-      {"avx2", __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"), true,
+      {"avx2", __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c(), true,
        kernels::avx2},
       {"baseline", true, false, kernels::baseline},
   };

@@ -113,7 +113,7 @@ struct AlignKernel {
       visible.template look<A>(block, tile.first_row, tile.n_rows, first, n);
       if (visible.none()) continue;
       const auto scratch = scratch_of(want, h, workspace, rest);
-      const auto keys = load_rows<T>(block.keys, first, n, block.d, block.d, true, scratch.keys);
+      const auto keys = load_rows<T, A>(block.keys, first, n, block.d, block.d, true, scratch.keys);
       Many::template score<Vectors>(block, tile.first_row, first, visible, keys, scratch);
       from = smaller(from, visible.from());
       to = greater(to, visible.to());
@@ -357,7 +357,7 @@ struct AlignKernel {
     fill(tile.weights, kKeyBlock * width, -kInfinity<T>);
     if (!visible.none()) {
       const auto scratch = scratch_of(want, 0, workspace, rest);
-      const auto keys = load_rows<T>(block.keys, first, n, block.d, block.d, true, scratch.keys);
+      const auto keys = load_rows<T, A>(block.keys, first, n, block.d, block.d, true, scratch.keys);
       Many::template score<Vectors>(block, tile.first_row, first, visible, keys, scratch);
       for (std::int64_t i = 0; i < (visible.to() - visible.from()) * width; i += lanes) {
         store<T, A>(tile.weights + visible.from() * width + i, load<T, A>(scratch.scores + i));

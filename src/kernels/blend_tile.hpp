@@ -1,6 +1,7 @@
 // The weighted sum of values of a register tile: rows times up to 3 vectors of value features.
 #pragma once
 
+#include "kernels/load.hpp"
 #include "kernels/score_tile.hpp"
 #include "kernels/simd.hpp"
 
@@ -18,10 +19,17 @@ struct Weights {
 template <class A>
 inline constexpr int kTileRows = kTileKeys<A>;
 
-/// blend = blend * factor, then += w_key * v_key in key order.
-template <int Rows, int Vectors, class T, class A>
-inline void blend_tile(const Weights<T>& w, const T* v, std::int64_t v_stride, std::int64_t n_keys,
-                       const T* factor, T* blend, std::int64_t blend_stride) {
+/// Calls nothing while the keys go by; see FewRows::blend for what else can be done.
+struct NothingPerKey {
+  void operator()(std::int64_t) const {}
+};
+
+/// blend = blend * factor, then += w_key * v_key in key order. Values of storage type S are widened
+/// on the way. per_key(j) is called before key j.
+template <int Rows, int Vectors, class T, class A, class S, class PerKey>
+inline void blend_tile(const Weights<T>& w, const S* v, std::int64_t v_stride, std::int64_t n_keys,
+                       const T* factor, T* blend, std::int64_t blend_stride,
+                       const PerKey& per_key) {
   constexpr int lanes = kLanes<T, A>;
   Vec<T, A> sum[Rows][Vectors];
 #pragma GCC unroll 8
@@ -33,11 +41,12 @@ inline void blend_tile(const Weights<T>& w, const T* v, std::int64_t v_stride, s
   }
   const T* weight = w.data;
   for (std::int64_t j = 0; j < n_keys; ++j, weight += w.key_stride, v += v_stride) {
+    per_key(j);
     Vec<T, A> value[Vectors];
 #pragma GCC unroll 8
     for (int c = 0; c < Vectors; ++c) {
-      value[c] = load<T, A>(v + c * lanes);
-      keep_in_register(value[c]);
+      value[c] = load_widened<S, T, A>(v + c * lanes);
+      if constexpr (Rows > 1) keep_in_register(value[c]);
     }
 #pragma GCC unroll 8
     for (int r = 0; r < Rows; ++r) {
@@ -55,8 +64,40 @@ inline void blend_tile(const Weights<T>& w, const T* v, std::int64_t v_stride, s
   }
 }
 
-/// The same for n_rows rows and all features, tile by tile: a panel of kTileVectors vectors of
-/// every value stays in L1 while the rows pass over it.
+/// Vectors per tile of that many rows: as many sums as the registers hold, the wider the fewer
+/// rows, so that few rows read each value in one go.
+template <class A>
+constexpr int tile_vectors(int rows) {
+  const int sums = kTileKeys<A> * kTileVectors;
+  const int fitting = sums / rows;
+  return fitting > 8 ? 8 : fitting;
+}
+
+/// Rows rows against all features, panel by panel of up to Vectors vectors.
+template <int Rows, int Vectors, class T, class A, class S, class PerKey>
+inline void blend_panels(const Weights<T>& w, const S* v, std::int64_t v_stride,
+                         std::int64_t n_keys, const T* factor, T* blend, std::int64_t blend_stride,
+                         std::int64_t c, const PerKey& per_key) {
+  constexpr std::int64_t lanes = kLanes<T, A>;
+  while (blend_stride - c >= Vectors * lanes) {
+    if (c == 0) {
+      blend_tile<Rows, Vectors, T, A>(w, v, v_stride, n_keys, factor, blend, blend_stride, per_key);
+    } else {
+      blend_tile<Rows, Vectors, T, A>(w, v + c, v_stride, n_keys, factor, blend + c, blend_stride,
+                                      NothingPerKey{});
+    }
+    c += Vectors * lanes;
+  }
+  if constexpr (Vectors > 1) {
+    if (c < blend_stride) {
+      blend_panels<Rows, (Vectors > 4 ? 4 : Vectors - 1), T, A>(w, v, v_stride, n_keys, factor,
+                                                                blend, blend_stride, c, per_key);
+    }
+  }
+}
+
+/// The same for n_rows rows, tile by tile, values outside: a panel of kTileVectors vectors of every
+/// value stays in L1 while the rows pass over it.
 template <class T, class A>
 inline void blend_rows(const Weights<T>& w, std::int64_t n_rows, const T* v, std::int64_t v_stride,
                        std::int64_t n_keys, const T* factor, T* blend, std::int64_t blend_stride) {
@@ -65,9 +106,9 @@ inline void blend_rows(const Weights<T>& w, std::int64_t n_rows, const T* v, std
     std::int64_t r = 0;
     const auto rows = [&]<int Rows>() {
       for (; n_rows - r >= Rows; r += Rows) {
-        blend_tile<Rows, Vectors, T, A>({w.data + r * w.row_stride, w.row_stride, w.key_stride},
-                                        v + c, v_stride, n_keys, factor + r,
-                                        blend + r * blend_stride + c, blend_stride);
+        blend_tile<Rows, Vectors, T, A>(
+            {w.data + r * w.row_stride, w.row_stride, w.key_stride}, v + c, v_stride, n_keys,
+            factor + r, blend + r * blend_stride + c, blend_stride, NothingPerKey{});
       }
     };
     rows.template operator()<kTileRows<A>>();
@@ -85,15 +126,15 @@ inline void blend_rows(const Weights<T>& w, std::int64_t n_rows, const T* v, std
 
 /// Leaves out the hidden keys of one row (weights of -0.0), where they must not be multiplied by 0
 /// because a hidden value may be NaN or infinite. The same sums in the same order.
-template <class T, class A>
-inline void blend_visible(const T* w, const T* v, std::int64_t v_stride, std::int64_t n_keys,
+template <class T, class A, class S>
+inline void blend_visible(const T* w, const S* v, std::int64_t v_stride, std::int64_t n_keys,
                           T factor, T* blend, std::int64_t blend_stride) {
   using V = Vec<T, A>;
   for (std::int64_t c = 0; c < blend_stride; c += kLanes<T, A>) {
     V sum = load<T, A>(blend + c) * V(factor);
     for (std::int64_t j = 0; j < n_keys; ++j) {
       if (!__builtin_signbit(w[j]))
-        sum = multiply_add(V(w[j]), load<T, A>(v + j * v_stride + c), sum);
+        sum = multiply_add(V(w[j]), load_widened<S, T, A>(v + j * v_stride + c), sum);
     }
     store<T, A>(blend + c, sum);
   }

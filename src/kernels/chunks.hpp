@@ -142,7 +142,7 @@ struct Chunks {
 
   static void write_row(const T* from, std::int64_t count, void* out, Type type,
                         std::int64_t stride) {
-    with_storage(type, [&]<class S>() {
+    with_storage_of<T>(type, [&]<class S>() {
       S* to = static_cast<S*>(out);
       if (stride == 1) {
         for (std::int64_t i = 0; i < count; ++i) narrow(from[i], to[i]);
@@ -173,7 +173,7 @@ struct Chunks {
       T blend[stretch] = {};
       for (std::int64_t p = 0; p < n_parts; ++p) {
         if (parts[p].lse == -kInfinity<T>) continue;
-        with_storage(parts[p].type, [&]<class P>() {
+        with_storage_of<T>(parts[p].type, [&]<class P>() {
           const std::int64_t step = parts[p].feature_stride;
           const P* from = static_cast<const P*>(parts[p].out) + f * step;
           for (std::int64_t i = 0; i < count; ++i)

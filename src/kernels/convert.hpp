@@ -77,4 +77,21 @@ inline auto with_storage(Type type, F&& f) {
   }
 }
 
+/// The same for arrays that are computed with in T: float64 goes with float64 only.
+template <class T, class F>
+inline auto with_storage_of(Type type, F&& f) {
+  if constexpr (sizeof(T) == sizeof(double)) {
+    return f.template operator()<double>();
+  } else {
+    switch (type) {
+      case Type::bfloat16:
+        return f.template operator()<bfloat16>();
+      case Type::float16:
+        return f.template operator()<float16>();
+      default:
+        return f.template operator()<float>();
+    }
+  }
+}
+
 }  // namespace lookback::kernels

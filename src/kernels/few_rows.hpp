@@ -46,21 +46,43 @@ struct FewRows {
   };
 
   static void prepare(const RowBlock<T>& block, const Scratch& scratch) {
-    with_storage(block.query_type, [&]<class S>() {
+    with_storage_of<T>(block.query_type, [&]<class S>() {
       for (std::int64_t r = 0; r < block.n_rows; ++r) {
         T* to = scratch.queries + r * block.d;
-        widen_row(static_cast<const S*>(block.rows[r].query), block.query_feature_stride, block.d,
-                  to);
+        widen_row<S, T, A>(static_cast<const S*>(block.rows[r].query), block.query_feature_stride,
+                           block.d, to);
         for (std::int64_t f = 0; f < block.d; ++f) to[f] = to[f] * block.scale;
       }
     });
   }
 
+  /// Rows of memory that are wanted soon. Fetched a line at a time while other work goes on: the
+  /// memory bus is what decoding waits for, so it should never rest.
+  struct Ahead {
+    const char* data;
+    std::int64_t row_bytes;     // from row to row
+    std::int64_t wanted_bytes;  // of each row
+    std::int64_t n_rows;
+
+    static Ahead of(const Matrix& from, std::int64_t first, std::int64_t n_rows,
+                    std::int64_t features) {
+      const std::int64_t size = size_of(from.type);
+      // Features that do not lie side by side are left to the hardware.
+      const bool plain = from.feature_stride == 1;
+      return {static_cast<const char*>(from.data) + first * from.row_stride * size,
+              from.row_stride * size, plain ? features * size : 0, greater(n_rows, 0)};
+    }
+    void fetch_row(std::int64_t row) const {
+      if (row >= n_rows) return;
+      for (std::int64_t b = 0; b < wanted_bytes; b += 64) prefetch(data + row * row_bytes + b);
+    }
+  };
+
   /// scores[row][key] for up to a vector of keys; Rows rows.
-  template <int Rows>
-  static void score(const T* q, const T* k, std::int64_t k_stride, std::int64_t n_keys,
+  template <int Rows, class S>
+  static void score(const T* q, const S* k, std::int64_t k_stride, std::int64_t n_keys,
                     std::int64_t d, T* s) {
-    const T* key[lanes];
+    const S* key[lanes];
     for (std::int64_t i = 0; i < lanes; ++i) key[i] = k + (i < n_keys ? i : n_keys - 1) * k_stride;
     V sum[Rows];
     for (int r = 0; r < Rows; ++r) sum[r] = V(T(0));
@@ -68,7 +90,7 @@ struct FewRows {
     for (; f + lanes <= d; f += lanes) {
       V feature[lanes];
 #pragma GCC unroll 16
-      for (int i = 0; i < lanes; ++i) feature[i] = load<T, A>(key[i] + f);
+      for (int i = 0; i < lanes; ++i) feature[i] = load_widened<S, T, A>(key[i] + f);
       transpose_square<T, A>(feature);
 #pragma GCC unroll 16
       for (int i = 0; i < lanes; ++i) {
@@ -79,7 +101,7 @@ struct FewRows {
     }
     for (; f < d; ++f) {
       alignas(64) T column[lanes];
-      for (std::int64_t i = 0; i < lanes; ++i) column[i] = key[i][f];
+      for (std::int64_t i = 0; i < lanes; ++i) column[i] = widen<T>(key[i][f]);
       const V feature = load<T, A>(column);
 #pragma GCC unroll 8
       for (int r = 0; r < Rows; ++r) sum[r] = multiply_add(V(q[r * d + f]), feature, sum[r]);
@@ -87,19 +109,48 @@ struct FewRows {
     for (int r = 0; r < Rows; ++r) store<T, A>(s + r * kKeyBlock, sum[r]);
   }
 
-  /// All rows against keys [0, n_keys) of a panel; rows are padded to a power of two.
-  static void score_block(const RowBlock<T>& block, const Panel<T>& keys, std::int64_t n_keys,
-                          const Scratch& scratch) {
-    const auto run = [&]<int Rows>() {
+  /// Calls f.operator()<Rows>() with n_rows padded to a power of two.
+  template <class F>
+  static void with_rows(std::int64_t n_rows, const F& f) {
+    if (n_rows == 1) return f.template operator()<1>();
+    if (n_rows == 2) return f.template operator()<2>();
+    if (n_rows <= 4) return f.template operator()<4>();
+    if constexpr (kMaxRows > 4) f.template operator()<8>();
+  }
+
+  /// All rows against n_keys keys, while the values of those keys are fetched.
+  template <class S>
+  static void score_block(const RowBlock<T>& block, const S* k, std::int64_t k_stride,
+                          std::int64_t n_keys, const Ahead& values, const Scratch& scratch) {
+    with_rows(block.n_rows, [&]<int Rows>() {
       for (std::int64_t j = 0; j < n_keys; j += lanes) {
-        score<Rows>(scratch.queries, keys.data + j * keys.stride, keys.stride, n_keys - j, block.d,
+        for (std::int64_t i = 0; i < lanes; ++i) values.fetch_row(j + i);
+        score<Rows>(scratch.queries, k + j * k_stride, k_stride, n_keys - j, block.d,
                     scratch.scores + j);
       }
+    });
+  }
+
+  /// All rows take in the values of n_keys keys, while the keys of the next block are fetched.
+  template <class S>
+  static void blend(const RowBlock<T>& block, const S* v, std::int64_t v_stride,
+                    std::int64_t n_keys, const Ahead& keys, const State<T>& state,
+                    const Scratch& scratch) {
+    const std::int64_t stride = round_up(block.d_v, lanes);
+    const Weights<T> weights{scratch.scores, kKeyBlock, 1};
+    const auto fetch = [&](std::int64_t j) { keys.fetch_row(j); };
+    std::int64_t r = 0;
+    const auto rows = [&]<int Rows>() {
+      for (; block.n_rows - r >= Rows; r += Rows) {
+        blend_panels<Rows, tile_vectors<A>(Rows), T, A>(
+            {weights.data + r * kKeyBlock, kKeyBlock, 1}, v, v_stride, n_keys, scratch.factor + r,
+            state.blend + r * stride, stride, 0, fetch);
+      }
     };
-    if (block.n_rows == 1) return run.template operator()<1>();
-    if (block.n_rows == 2) return run.template operator()<2>();
-    if (block.n_rows <= 4) return run.template operator()<4>();
-    if constexpr (kMaxRows > 4) run.template operator()<8>();
+    if constexpr (kMaxRows > 4) rows.template operator()<8>();
+    rows.template operator()<4>();
+    rows.template operator()<2>();
+    rows.template operator()<1>();
   }
 
   /// Scores of hidden keys, and of the lanes beyond the last key, become -inf.
@@ -181,25 +232,34 @@ struct FewRows {
                    std::int64_t from, std::int64_t to, const State<T>& state,
                    const Scratch& scratch, bool skip_hidden) {
     const std::int64_t n = to - from, stride = round_up(block.d_v, lanes);
-    score_block(block, load_rows<T>(block.keys, from, n, block.d, block.d, false, scratch.keys), n,
-                scratch);
+    use_rows<T, A>(block.keys, from, n, block.d, block.d, scratch.keys,
+                   [&]<class S>(const S* k, std::int64_t k_stride) {
+                     score_block(block, k, k_stride, n, Ahead::of(block.values, from, n, block.d_v),
+                                 scratch);
+                   });
     if (block.terms && block.terms->change_scores()) {
       ScoreTerms<T, A>::apply_to_rows(*block.terms,
                                       {scratch.scores, kKeyBlock, 1, 0, block.n_rows, from, n});
     }
     hide(visible, block.n_rows, n, scratch.scores);
     softmax(block, n, state, scratch);
-    const auto values =
-        load_rows<T>(block.values, from, n, block.d_v, stride, false, scratch.values);
-    const Weights<T> weights{scratch.scores, kKeyBlock, 1};
-    if (skip_hidden) {
-      for (std::int64_t r = 0; r < block.n_rows; ++r) {
-        blend_visible<T, A>(weights.data + r * kKeyBlock, values.data, values.stride, n,
-                            scratch.factor[r], state.blend + r * stride, stride);
-      }
-    } else {
-      blend_rows<T, A>(weights, block.n_rows, values.data, values.stride, n, scratch.factor,
-                       state.blend, stride);
+    use_rows<T, A>(block.values, from, n, block.d_v, stride, scratch.values,
+                   [&]<class S>(const S* v, std::int64_t v_stride) {
+                     if (skip_hidden) return blend_careful(block, v, v_stride, n, state, scratch);
+                     const std::int64_t left = block.rows[block.n_rows - 1].end_key - to;
+                     blend(block, v, v_stride, n,
+                           Ahead::of(block.keys, to, smaller(left, kKeyBlock), block.d), state,
+                           scratch);
+                   });
+  }
+
+  template <class S>
+  static void blend_careful(const RowBlock<T>& block, const S* v, std::int64_t v_stride,
+                            std::int64_t n_keys, const State<T>& state, const Scratch& scratch) {
+    const std::int64_t stride = round_up(block.d_v, lanes);
+    for (std::int64_t r = 0; r < block.n_rows; ++r) {
+      blend_visible<T, A>(scratch.scores + r * kKeyBlock, v, v_stride, n_keys, scratch.factor[r],
+                          state.blend + r * stride, stride);
     }
   }
 };

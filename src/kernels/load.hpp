@@ -21,17 +21,33 @@ inline bool collides_in_l1(std::int64_t row_stride) {
   return row_stride != 0 && row_stride * static_cast<std::int64_t>(sizeof(T)) % 4096 == 0;
 }
 
-template <class S, class T>
-inline void widen_row(const S* from, std::int64_t stride, std::int64_t count, T* to) {
-  if (stride == 1) {
-    for (std::int64_t i = 0; i < count; ++i) to[i] = widen<T>(from[i]);
+/// A vector of consecutive elements.
+template <class S, class T, class A>
+inline Vec<T, A> load_widened(const S* from) {
+  if constexpr (std::is_same_v<S, T>) {
+    return load<T, A>(from);
+  } else if constexpr (std::is_same_v<T, float> && sizeof(S) == 2) {
+    return load_16_bit<A>(from);
   } else {
-    for (std::int64_t i = 0; i < count; ++i) to[i] = widen<T>(from[i * stride]);
+    alignas(64) T to[kLanes<T, A>];
+    for (int i = 0; i < kLanes<T, A>; ++i) to[i] = widen<T>(from[i]);
+    return load<T, A>(to);
   }
 }
 
+template <class S, class T, class A>
+inline void widen_row(const S* from, std::int64_t stride, std::int64_t count, T* to) {
+  std::int64_t i = 0;
+  if (stride == 1) {
+    for (; i + kLanes<T, A> <= count; i += kLanes<T, A>) {
+      store<T, A>(to + i, load_widened<S, T, A>(from + i));
+    }
+  }
+  for (; i < count; ++i) to[i] = widen<T>(from[i * stride]);
+}
+
 /// Rows [first, first + count). A copy, if one is made, has `padded` features, the last ones 0.
-template <class T>
+template <class T, class A>
 inline Panel<T> load_rows(const Matrix& from, std::int64_t first, std::int64_t count,
                           std::int64_t features, std::int64_t padded, bool avoid_collisions,
                           T* scratch) {
@@ -39,26 +55,30 @@ inline Panel<T> load_rows(const Matrix& from, std::int64_t first, std::int64_t c
                      features == padded &&
                      !(avoid_collisions && collides_in_l1<T>(from.row_stride));
   if (plain) return {static_cast<const T*>(from.data) + first * from.row_stride, from.row_stride};
-  with_storage(from.type, [&]<class S>() {
+  with_storage_of<T>(from.type, [&]<class S>() {
     for (std::int64_t i = 0; i < count; ++i) {
       T* to = scratch + i * padded;
-      widen_row(static_cast<const S*>(from.data) + (first + i) * from.row_stride,
-                from.feature_stride, features, to);
+      widen_row<S, T, A>(static_cast<const S*>(from.data) + (first + i) * from.row_stride,
+                         from.feature_stride, features, to);
       for (std::int64_t f = features; f < padded; ++f) to[f] = T(0);
     }
   });
   return {scratch, padded};
 }
 
-/// A vector of consecutive elements.
-template <class S, class T, class A>
-inline Vec<T, A> load_widened(const S* from) {
-  if constexpr (std::is_same_v<S, T>) {
-    return load<T, A>(from);
+/// The same without a copy for any storage type whose features lie side by side: calls
+/// use.operator()<S>(data, stride) with rows of S.
+template <class T, class A, class Use>
+inline void use_rows(const Matrix& from, std::int64_t first, std::int64_t count,
+                     std::int64_t features, std::int64_t padded, T* scratch, const Use& use) {
+  if ((from.feature_stride == 1 || features <= 1) && features == padded) {
+    with_storage_of<T>(from.type, [&]<class S>() {
+      use.template operator()<S>(static_cast<const S*>(from.data) + first * from.row_stride,
+                                 from.row_stride);
+    });
   } else {
-    alignas(64) T to[kLanes<T, A>];
-    widen_row(from, 1, kLanes<T, A>, to);
-    return load<T, A>(to);
+    const Panel<T> copy = load_rows<T, A>(from, first, count, features, padded, false, scratch);
+    use.template operator()<T>(copy.data, copy.stride);
   }
 }
 

@@ -53,7 +53,7 @@ struct ManyRows {
       for (std::int64_t i = 0; i < lanes; ++i) {
         query[i] = block.rows[smaller(r + i, block.n_rows - 1)].query;
       }
-      with_storage(block.query_type, [&]<class S>() {
+      with_storage_of<T>(block.query_type, [&]<class S>() {
         for (std::int64_t f = 0; f < block.d; f += lanes) {
           const std::int64_t count = smaller(lanes, block.d - f);
           V column[lanes];
@@ -127,8 +127,8 @@ struct ManyRows {
                const Scratch& scratch) {
       if (fetched) return;
       const std::int64_t stride = round_up(block.d_v, lanes);
-      keys = load_rows<T>(block.keys, first, n, block.d, block.d, true, scratch.keys);
-      values = load_rows<T>(block.values, first, n, block.d_v, stride, true, scratch.values);
+      keys = load_rows<T, A>(block.keys, first, n, block.d, block.d, true, scratch.keys);
+      values = load_rows<T, A>(block.values, first, n, block.d_v, stride, true, scratch.values);
       fetched = true;
     }
   };

@@ -166,7 +166,7 @@ struct ScoreTerms {
     with_storage(terms.bias_type, [&]<class S>() {
       const S* bias = static_cast<const S*>(row.bias) + tile.first_key * terms.bias_key_stride;
       alignas(64) T widened[kKeyBlock];
-      widen_row(bias, terms.bias_key_stride, tile.n_keys, widened);
+      widen_row<S, T, A>(bias, terms.bias_key_stride, tile.n_keys, widened);
       for (std::int64_t c = tile.n_keys; c < round_up(tile.n_keys, lanes); ++c) widened[c] = T(0);
       for (std::int64_t c = 0; c < tile.n_keys; c += lanes) {
         store<T, A>(scores + c, with_bias(load<T, A>(scores + c), load<T, A>(widened + c)));

@@ -11,6 +11,8 @@
 #include <type_traits>
 #include <xsimd/xsimd.hpp>
 
+#include "kernels/convert.hpp"
+
 namespace lookback::kernels {
 
 template <class T, class A>
@@ -120,6 +122,40 @@ inline void keep_in_register(Vec<T, A>& x) {
 
 template <class T>
 inline constexpr T kInfinity = std::numeric_limits<T>::infinity();
+
+/// 16-bit floats to float32 in registers: GCC's own widening goes through memory.
+template <class A, class S>
+inline Vec<float, A> load_16_bit(const S* from) {
+  [[maybe_unused]] constexpr bool is_half = std::is_same_v<S, float16>;
+#if defined(__AVX512F__)
+  if constexpr (is_avx512<A>) {
+    const __m256i x = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+    if constexpr (is_half) return Vec<float, A>(_mm512_cvtph_ps(x));
+    return Vec<float, A>(_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(x), 16)));
+  }
+#elif defined(__AVX2__) && defined(__F16C__)
+  if constexpr (is_avx2<A>) {
+    const __m128i x = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+    if constexpr (is_half) return Vec<float, A>(_mm256_cvtph_ps(x));
+    return Vec<float, A>(_mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(x), 16)));
+  }
+#elif defined(__aarch64__)
+  if constexpr (kLanes<float, A> == 4) {
+    const uint16x4_t x = vld1_u16(reinterpret_cast<const std::uint16_t*>(from));
+    if constexpr (is_half) return Vec<float, A>(vcvt_f32_f16(vreinterpret_f16_u16(x)));
+    return Vec<float, A>(vreinterpretq_f32_u32(vshll_n_u16(x, 16)));
+  }
+#endif
+  constexpr int n = kLanes<float, A>;
+  alignas(64) float to[n];
+  for (int i = 0; i < n; ++i) to[i] = widen_bits(from[i]);
+  return load<float, A>(to);
+}
+
+/// Fetches the cache line at p into L2, if there is memory at p.
+inline void prefetch(const void* p) {
+  __builtin_prefetch(p, 0, 2);
+}
 
 /// Bit i decides lane i.
 template <class T, class A>
