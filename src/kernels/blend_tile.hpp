@@ -116,12 +116,19 @@ inline void blend_rows(const Weights<T>& w, std::int64_t n_rows, const T* v, std
     rows.template operator()<2>();
     rows.template operator()<1>();
   };
+  // One vector alone would load as much as it multiplies: 4 are taken as 2 and 2, not as 3 and 1.
+  static_assert(kTileVectors == 3);
   std::int64_t c = 0;
-  for (; blend_stride - c >= kTileVectors * lanes; c += kTileVectors * lanes) {
-    panel.template operator()<kTileVectors>(c);
+  for (std::int64_t left = blend_stride / lanes; left > 0;) {
+    const std::int64_t vectors = left == 4 ? 2 : smaller(left, kTileVectors);
+    switch (vectors) {
+      case 1: panel.template operator()<1>(c); break;
+      case 2: panel.template operator()<2>(c); break;
+      default: panel.template operator()<3>(c); break;
+    }
+    c += vectors * lanes;
+    left -= vectors;
   }
-  if (blend_stride - c == 2 * lanes) panel.template operator()<2>(c);
-  if (blend_stride - c == lanes) panel.template operator()<1>(c);
 }
 
 /// Leaves out the hidden keys of one row (weights of -0.0), where they must not be multiplied by 0

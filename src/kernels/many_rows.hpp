@@ -87,6 +87,27 @@ struct ManyRows {
     }
   }
 
+  /// The maximum over the keys, in two chains: one would wait for itself.
+  template <int Vectors>
+  static void column_maxima(const T* scores, std::int64_t n_keys, V (&high)[Vectors]) {
+    constexpr std::int64_t width = Vectors * lanes;
+    V odd[Vectors];
+    for (int v = 0; v < Vectors; ++v) high[v] = odd[v] = V(-kInfinity<T>);
+    std::int64_t j = 0;
+    for (; j + 2 <= n_keys; j += 2) {
+      const T* s = scores + j * width;
+#pragma GCC unroll 4
+      for (int v = 0; v < Vectors; ++v) {
+        high[v] = larger(high[v], load<T, A>(s + v * lanes));
+        odd[v] = larger(odd[v], load<T, A>(s + width + v * lanes));
+      }
+    }
+    for (int v = 0; v < Vectors; ++v) {
+      if (j < n_keys) high[v] = larger(high[v], load<T, A>(scores + j * width + v * lanes));
+      high[v] = larger(high[v], odd[v]);
+    }
+  }
+
   /// Scores become weights, row sums are brought up to date.
   template <int Vectors>
   static void softmax(T* scores, std::int64_t n_keys, T rate_, T* max, T* sum, T* factor) {
@@ -94,13 +115,7 @@ struct ManyRows {
     const V rate(rate_);
     V high[Vectors], origin[Vectors];
     Softmax running[Vectors];
-    for (int v = 0; v < Vectors; ++v) high[v] = V(-kInfinity<T>);
-    for (std::int64_t j = 0; j < n_keys; ++j) {
-#pragma GCC unroll 4
-      for (int v = 0; v < Vectors; ++v) {
-        high[v] = larger(high[v], load<T, A>(scores + j * width + v * lanes));
-      }
-    }
+    column_maxima<Vectors>(scores, n_keys, high);
     for (int v = 0; v < Vectors; ++v) {
       running[v] = Softmax::at(max + v * lanes, sum + v * lanes);
       store<T, A>(factor + v * lanes, running[v].raise(high[v], rate));
