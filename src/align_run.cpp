@@ -54,6 +54,11 @@ void fill(const OutputTensor& t, T x) {
   }
 }
 
+template <class T>
+T larger_or_nan(T a, T b) {
+  return b <= a || a != a ? a : b;
+}
+
 /// Which heads a view of head h is made of.
 struct HeadRange {
   std::int64_t first, count;
@@ -78,6 +83,7 @@ class ViewRun {
   }
 
   void operator()() {
+    const DefaultFloatingPoint environment;  // groups are added up on this thread
     clear_outputs();
     if (views_.rows && p_.has_rows()) run_chosen_rows();
     if (wants_groups() && p_.has_rows()) run_groups();
@@ -289,7 +295,7 @@ class ViewRun {
           at<T>(*views_.received->sum, b, h, key) += partial.received_sum[from];
         if (views_.received->max) {
           T& most = at<T>(*views_.received->max, b, h, key);
-          if (!(partial.received_max[from] <= most)) most = partial.received_max[from];
+          most = larger_or_nan(most, partial.received_max[from]);
         }
       }
     }
@@ -305,7 +311,7 @@ class ViewRun {
       T& cell = at<T>(cells, group.sequence.batch, group.head, partial.first_cell_row + index / C,
                       index % C);
       const T x = partial.cells[i];
-      cell = views_.pooled->pooling == Pooling::mean ? cell + x : (x <= cell ? cell : x);
+      cell = views_.pooled->pooling == Pooling::mean ? cell + x : larger_or_nan(cell, x);
     }
   }
 

@@ -80,8 +80,8 @@ void check_array(const Named& a) {
 }
 
 void check_float(const Named& a, Type type_of_q) {
-  require(a.tensor.type != Type::boolean, a.name,
-          " is boolean; it must be float32, float64, bfloat16 or float16");
+  require(is_floating_point(a.tensor.type), a.name, " is ", name_of(a.tensor.type),
+          "; it must be float32, float64, bfloat16 or float16");
   require((a.tensor.type == Type::float64) == (type_of_q == Type::float64), a.name, " is ",
           name_of(a.tensor.type), " but q is ", name_of(type_of_q),
           "; float64 goes with float64 only");

@@ -142,8 +142,8 @@ void check_score_terms(const Problem& p) {
     }
   }
   if (o.bias) {
-    require(o.bias->type != Type::boolean,
-            "bias is boolean; it must be floating-point numbers to add, a boolean array is a mask");
+    require(is_floating_point(o.bias->type), "bias is ", name_of(o.bias->type),
+            "; it must be floating-point numbers to add (a boolean array is a mask)");
     require(o.bias->type != Type::float64 || p.q.type == Type::float64, "bias is float64 but q is ",
             name_of(p.q.type), "; use a float32 bias");
     check_broadcast({"bias", *o.bias}, full_extents(p), "[B, H, n_q, n_k]");

@@ -15,6 +15,9 @@ class ViewChecker {
       : p_(problem),
         heads_(views.heads == Heads::each ? problem.H : 1),
         type_(problem.q.type == Type::float64 ? Type::float64 : Type::float32) {
+    if (problem.options.bias) inputs_.push_back({"bias", *problem.options.bias});
+    if (problem.options.mask) inputs_.push_back({"mask", *problem.options.mask});
+    if (problem.options.blocks) inputs_.push_back({"blocks", problem.options.blocks->visible});
     if (has_context) outputs_.push_back({"out", problem.outputs.out});
     if (problem.outputs.lse) outputs_.push_back({"lse", *problem.outputs.lse});
   }
@@ -30,8 +33,10 @@ class ViewChecker {
     require(tensor.extent == wanted, name, " has extents ", text_of(tensor.extent),
             "; they must be ", text_of(wanted));
     check_output_memory({name, tensor}, {{"q", p_.q}, {"k", p_.k}, {"v", p_.v}});
-    for (const auto& [other, memory] : outputs_) {
-      check_output_memory({name, tensor}, {{other, memory}});
+    for (const auto* others : {&inputs_, &outputs_}) {
+      for (const auto& [other, memory] : *others) {
+        check_output_memory({name, tensor}, {{other, memory}});
+      }
     }
     outputs_.push_back({name, tensor});
   }
@@ -47,7 +52,7 @@ class ViewChecker {
   const Problem& p_;
   std::int64_t heads_;
   Type type_;
-  std::vector<std::pair<const char*, Tensor>> outputs_;
+  std::vector<std::pair<const char*, Tensor>> inputs_, outputs_;
 };
 
 void check_rows(const Problem& p, const Views& views, ViewChecker& checker) {

@@ -21,7 +21,7 @@ void check_merge(std::span<const Part> parts, const Outputs& outputs) {
     const std::string out_name = part + ".out", lse_name = part + ".lse";
     const Named part_out{out_name.c_str(), parts[p].out}, part_lse{lse_name.c_str(), parts[p].lse};
     check_array(part_out);
-    require(part_out.tensor.type != Type::boolean &&
+    require(is_floating_point(part_out.tensor.type) &&
                 (part_out.tensor.type == Type::float64) == (out.type == Type::float64),
             out_name, " is ", name_of(part_out.tensor.type), " but out is ", name_of(out.type),
             "; float64 goes with float64 only");

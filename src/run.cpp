@@ -21,6 +21,20 @@ struct ThreadMemory {
 };
 thread_local ThreadMemory thread_memory;
 
+/// Takes the thread's memory for a while: a progress callback may make a call of its own on the
+/// same thread, which then finds none and starts anew.
+class Lease {
+ public:
+  Lease() : memory_(std::move(thread_memory)) {}
+  ~Lease() { thread_memory = std::move(memory_); }
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+  ThreadMemory* operator->() { return &memory_; }
+
+ private:
+  ThreadMemory memory_;
+};
+
 template <class T>
 class Run {
  public:
@@ -52,9 +66,10 @@ class Run {
     if (rows.n_rows == 0) return;
     const kernels::RowKernel<T>& kernel = kernel_for(rows.n_rows);
     const kernels::Sizes sizes = sizes_of(rows);
-    const kernels::RowBlock<T> block = block_of(rows);
-    const auto state = kernels::state_at(thread_memory.state.get<T>(sizes.state()), sizes);
-    T* workspace = thread_memory.workspace.get<T>(sizes.workspace);
+    Lease memory;
+    const kernels::RowBlock<T> block = block_of(rows, memory->rows);
+    const auto state = kernels::state_at(memory->state.get<T>(sizes.state()), sizes);
+    T* workspace = memory->workspace.get<T>(sizes.workspace);
     const std::int64_t chunks = chunks_of(rows);
     std::int64_t chunk = 0;
     do {
@@ -96,15 +111,18 @@ class Run {
     for_each_task(blocks, plan_.workers, progress_, [&](std::int64_t b) {
       const BlockOfRows rows = plan_.block(b);
       const kernels::Sizes sizes = sizes_of(rows);
-      kernels_.finish(block_of(rows), kernels::state_at(totals + b * slot, sizes), sizes);
+      Lease memory;
+      kernels_.finish(block_of(rows, memory->rows), kernels::state_at(totals + b * slot, sizes),
+                      sizes);
     });
   }
 
   void run_chunk(const BlockOfRows& rows, std::int64_t chunk, T* state) {
+    Lease memory;
     const kernels::Sizes sizes = sizes_of(rows);
     kernel_for(rows.n_rows)
-        .attend(block_of(rows), chunk, chunk + 1, kernels::state_at(state, sizes), true,
-                thread_memory.workspace.get<T>(sizes.workspace));
+        .attend(block_of(rows, memory->rows), chunk, chunk + 1, kernels::state_at(state, sizes),
+                true, memory->workspace.get<T>(sizes.workspace));
   }
 
   const kernels::RowKernel<T>& kernel_for(std::int64_t n_rows) const {
@@ -114,8 +132,8 @@ class Run {
   kernels::Sizes sizes_of(const BlockOfRows& rows) const {
     return kernel_for(rows.n_rows).sizes(rows.n_rows, source_.features(), source_.value_features());
   }
-  kernels::RowBlock<T> block_of(const BlockOfRows& rows) const {
-    return source_.rows(rows, plan_.heads_per_unit, thread_memory.rows);
+  kernels::RowBlock<T> block_of(const BlockOfRows& rows, RowMemory& memory) const {
+    return source_.rows(rows, plan_.heads_per_unit, memory);
   }
   static std::int64_t chunks_of(const BlockOfRows& rows) {
     return (rows.sequence.n_k + kernels::kChunk - 1) / kernels::kChunk;

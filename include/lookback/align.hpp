@@ -12,7 +12,8 @@ namespace lookback {
 /// -inf), before the temperature; and the weight it becomes.
 enum class Stage : std::uint8_t { scaled, capped, final, weights };
 
-/// What becomes of the heads: one view for each, or views of the mean or the maximum over the heads.
+/// What becomes of the heads: one view for each, or views of the mean or the maximum over the
+/// heads.
 enum class Heads : std::uint8_t { each, mean, max };
 
 enum class Pooling : std::uint8_t { mean, max };
@@ -24,8 +25,8 @@ struct RowsView {
   OutputTensor values;  // [B, H, rows, n_k]
 };
 
-/// The heaviest keys of every row, heaviest first, ties to the lower index. Missing ones (hidden, or
-/// beyond the number of keys) have index -1 and weight 0.
+/// The heaviest keys of every row, heaviest first, ties to the lower index. Missing ones (hidden,
+/// or beyond the number of keys) have index -1 and weight 0.
 struct TopView {
   OutputTensor index;   // [B, H, n_q, k], int64; k from 1 to 64
   OutputTensor weight;  // [B, H, n_q, k]
@@ -46,9 +47,9 @@ struct ReceivedView {
   std::optional<std::int64_t> last;  // only the last this many rows
 };
 
-/// The map, or the part [first_row, end_row) x [first_key, end_key) of it, in cells. Cell (r, c) of R x C
-/// covers rows floor(r n / R) to floor((r + 1) n / R) of the part's n rows, and keys likewise; hidden
-/// places count as 0.
+/// The map, or the part [first_row, end_row) x [first_key, end_key) of it, in cells. Cell (r, c) of
+/// R x C covers rows floor(r n / R) to floor((r + 1) n / R) of the part's n rows, and keys
+/// likewise; hidden places count as 0.
 struct PooledView {
   OutputTensor cells;  // [B, H, R, C]; R and C at most the part's rows and keys
   Pooling pooling = Pooling::mean;
@@ -60,8 +61,8 @@ struct PooledView {
 
 /// Mass by distance, summed over rows.
 struct DistanceView {
-  /// [B, H, D, 1]: weight at |p_i - j| = 0, 1, ..., the last one taking all beyond; or, if is_signed,
-  /// at p_i - j = -(D - 1) / 2, ..., (D - 1) / 2 for odd D, both ends taking all beyond.
+  /// [B, H, D, 1]: weight at |p_i - j| = 0, 1, ..., the last one taking all beyond; or, if
+  /// is_signed, at p_i - j = -(D - 1) / 2, ..., (D - 1) / 2 for odd D, both ends taking all beyond.
   std::optional<OutputTensor> mass;
   bool is_signed = false;
   /// [B, H, 1, 1]: the share of all weight that goes to keys j < first.
@@ -69,8 +70,8 @@ struct DistanceView {
   std::int64_t first = 1;
 };
 
-/// What is asked for: any of these. Results are float64 with float64 q, else float32. With heads mean
-/// or max every H above is 1, and the views are those of the reduced matrix.
+/// What is asked for: any of these. Results are float64 with float64 q, else float32. With heads
+/// mean or max every H above is 1, and the views are those of the reduced matrix.
 struct Views {
   std::optional<RowsView> rows;
   std::optional<TopView> top;
@@ -83,13 +84,14 @@ struct Views {
   std::optional<OutputTensor> lse;
 };
 
-/// Views of the weights that attend() gives with the same q, k and options: exact (the same scores, bit
-/// for bit), in memory that does not grow with n_q x n_k. Weights of a row sum to 1 less the sink's
-/// share, or to 0 if it sees nothing. Takes two passes over the keys: maximum and sum, then weights.
-/// Sums over rows are taken in a fixed order, so the bit promises of attend() hold.
+/// Views of the weights that attend() gives with the same q, k and options: exact (the same scores,
+/// bit for bit), in memory that does not grow with n_q x n_k. Weights of a row sum to 1 less the
+/// sink's share, or to 0 if it sees nothing. Takes two passes over the keys: maximum and sum, then
+/// weights. Sums over rows are taken in a fixed order, so the bit promises of attend() hold.
 ///
-/// Not for packed sequences: call it for each, with a view of its tokens.
-/// Throws Error. Everything is checked before anything is written.
+/// Packed sequences: rows are numbered by token, keys within their own sequence (received: by
+/// token); rows hold as many keys as k has tokens, 0 or -inf beyond the sequence's own; pooled has
+/// no meaning. Throws Error. Everything is checked before anything is written.
 void align(const Tensor& q, const Tensor& k, const Views& views, const Options& options = {});
 
 /// The same, and the context of attend() on the way.

@@ -7,8 +7,8 @@
 
 namespace lookback {
 
-/// How an element is stored. boolean is one byte: 0 is false, anything else true. int64 is for results
-/// that are places, such as the index of a key.
+/// How an element is stored. boolean is one byte: 0 is false, anything else true. int64 is for
+/// results that are places, such as the index of a key.
 enum class Type : std::uint8_t { float32, float64, bfloat16, float16, boolean, int64 };
 
 /// 16-bit storage, as bit patterns; converted exactly to float32 and rounded to nearest even from
@@ -36,30 +36,15 @@ constexpr Type type_of() {
 }
 
 constexpr std::int64_t size_of(Type type) {
-  switch (type) {
-    case Type::float64:
-      return 8;
-    case Type::float32:
-      return 4;
-    case Type::boolean:
-      return 1;
-    default:
-      return 2;
-  }
+  constexpr std::int64_t bytes[] = {4, 8, 2, 2, 1, 8};  // in the order of Type
+  return bytes[static_cast<int>(type)];
 }
 constexpr const char* name_of(Type type) {
-  switch (type) {
-    case Type::float32:
-      return "float32";
-    case Type::float64:
-      return "float64";
-    case Type::bfloat16:
-      return "bfloat16";
-    case Type::float16:
-      return "float16";
-    default:
-      return "boolean";
-  }
+  constexpr const char* names[] = {"float32", "float64", "bfloat16", "float16", "boolean", "int64"};
+  return names[static_cast<int>(type)];
+}
+constexpr bool is_floating_point(Type type) {
+  return type != Type::boolean && type != Type::int64;
 }
 
 /// [batch, head, position, feature], in this order whatever the layout in memory.

@@ -150,7 +150,7 @@ struct AlignKernel {
         w = choose(w < V(std::numeric_limits<T>::min()), V(T(0)), w) * share;
         T* to_weights = tile.weights + j * width + v * lanes;
         const V before = load<T, A>(to_weights);
-        const V after = want.reduce_by_max ? choose(w < before, before, w) : before + w;
+        const V after = want.reduce_by_max ? larger_or_nan<T, A>(before, w) : before + w;
         store<T, A>(to_weights, choose(s == V(-kInfinity<T>), before, after));
       }
     }
@@ -273,7 +273,7 @@ struct AlignKernel {
         const V w = load<T, A>(tile.weights + j * width + v * lanes);
         const V before = load<T, A>(tile.cell + v * lanes);
         store<T, A>(tile.cell + v * lanes,
-                    want.cells_by_max ? choose(w < before, before, w) : before + w);
+                    want.cells_by_max ? larger_or_nan<T, A>(before, w) : before + w);
       }
     }
   }
@@ -286,7 +286,7 @@ struct AlignKernel {
       if (row < 0) continue;
       T& cell = want.cells[row * want.cell_columns + tile.column];
       const T x = tile.cell[r];
-      cell = !want.cells_by_max ? cell + x : (x < cell ? cell : x);
+      cell = want.cells_by_max ? larger_or_nan(cell, x) : cell + x;
     }
     fill(tile.cell, width, T(0));
     ++tile.column;
@@ -326,7 +326,7 @@ struct AlignKernel {
       if (want.received_max) {
         T* to = want.received_max + key;
         const V before = load<T, A>(to);
-        store<T, A>(to, choose(w <= before, before, w));
+        store<T, A>(to, larger_or_nan<T, A>(before, w));
       }
     }
     if (want.mass) {

@@ -52,12 +52,19 @@ struct ScoreTerms {
     return static_cast<T>(row.position - first_key / kKeyBlock * kKeyBlock);
   }
 
-  /// Calls the hook once per query head that has rows in the tile.
+  static bool follows(const RowTerms& a, const RowTerms& b) {
+    return b.head == a.head && b.row == a.row + 1;
+  }
+
+  /// Calls the hook once per run of rows that follow one another in one query head.
   static void hook(const Terms& terms, const Tile<T>& tile) {
     for (std::int64_t r = 0; r < tile.n_rows;) {
       const RowTerms& row = terms.rows[tile.first_row + r];
       std::int64_t next = r + 1;
-      while (next < tile.n_rows && terms.rows[tile.first_row + next].head == row.head) ++next;
+      while (next < tile.n_rows &&
+             follows(terms.rows[tile.first_row + next - 1], terms.rows[tile.first_row + next])) {
+        ++next;
+      }
       const lookback_score_tile part{tile.scores + r * tile.row_stride,
                                      sizeof(T) == sizeof(double),
                                      0,

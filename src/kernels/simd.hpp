@@ -77,6 +77,16 @@ inline Vec<T, A> choose(const Mask<T, A>& mask, const Vec<T, A>& yes, const Vec<
   return xsimd::select(mask, yes, no);
 }
 
+/// The larger one, or NaN if either is.
+template <class T, class A>
+inline Vec<T, A> larger_or_nan(const Vec<T, A>& a, const Vec<T, A>& b) {
+  return xsimd::select((b <= a) | (a != a), a, b);
+}
+template <class T>
+inline T larger_or_nan(T a, T b) {
+  return b <= a || a != a ? a : b;
+}
+
 /// The bits of x shifted left, as a float again.
 template <int Bits, class T, class A>
 inline Vec<T, A> shift_bits_left(const Vec<T, A>& x) {
