@@ -23,6 +23,20 @@ struct ThreadMemory {
 };
 thread_local ThreadMemory thread_memory;
 
+/// Takes the thread's memory for a while: a progress callback may make a call of its own on the
+/// same thread, which then finds none and starts anew.
+class Lease {
+ public:
+  Lease() : memory_(std::move(thread_memory)) {}
+  ~Lease() { thread_memory = std::move(memory_); }
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+  ThreadMemory* operator->() { return &memory_; }
+
+ private:
+  ThreadMemory memory_;
+};
+
 template <class Pointer>
 auto* at(const Tensor& t, Pointer* data, std::int64_t b, std::int64_t h, std::int64_t i) {
   const auto offset = (b * t.stride[0] + h * t.stride[1] + i * t.stride[2]) * size_of(t.type);
@@ -60,9 +74,10 @@ class Run {
   }
 
   void run_block(std::int64_t index) {
-    const kernels::RowBlock<T> block = block_at(index);
-    const kernels::State<T> state = state_at(thread_memory.state.get<T>(plan_.sizes.state()));
-    T* workspace = thread_memory.workspace.get<T>(plan_.sizes.workspace);
+    Lease memory;
+    const kernels::RowBlock<T> block = block_at(index, memory->rows);
+    const kernels::State<T> state = state_at(memory->state.get<T>(plan_.sizes.state()));
+    T* workspace = memory->workspace.get<T>(plan_.sizes.workspace);
     std::int64_t chunk = 0;
     do {
       const std::int64_t end = std::min(chunk + kChunksPerStretch, plan_.chunks);
@@ -85,8 +100,9 @@ class Run {
       for_each_task(blocks * count, plan_.workers, progress_, [&](std::int64_t task) {
         const std::int64_t chunk = first + task % count;
         T* partial = chunk == 0 ? totals + task / count * size : partials + task * size;
-        kernel_.attend(block_at(task / count), chunk, chunk + 1, state_at(partial), true,
-                       thread_memory.workspace.get<T>(plan_.sizes.workspace));
+        Lease memory;
+        kernel_.attend(block_at(task / count, memory->rows), chunk, chunk + 1, state_at(partial),
+                       true, memory->workspace.get<T>(plan_.sizes.workspace));
         progress_.add(1);
       });
       for_each_task(blocks, plan_.workers, progress_, [&](std::int64_t block) {
@@ -97,7 +113,8 @@ class Run {
       });
     }
     for_each_task(blocks, plan_.workers, progress_, [&](std::int64_t block) {
-      kernels_.finish(block_at(block), state_at(totals + block * size), plan_.sizes);
+      Lease memory;
+      kernels_.finish(block_at(block, memory->rows), state_at(totals + block * size), plan_.sizes);
     });
   }
 
@@ -116,7 +133,7 @@ class Run {
 
   /// The rows of a block, in this thread's memory. Later rows, which see more keys when causal,
   /// come first, so that the longest tasks do not start last.
-  kernels::RowBlock<T> block_at(std::int64_t index) {
+  kernels::RowBlock<T> block_at(std::int64_t index, std::vector<kernels::Row>& rows) {
     const std::int64_t unit = index / plan_.blocks_per_unit;
     const std::int64_t from_last = index % plan_.blocks_per_unit;
     const std::int64_t first_row = (plan_.blocks_per_unit - 1 - from_last) * plan_.rows_per_block;
@@ -126,7 +143,6 @@ class Run {
     const std::int64_t first_head = unit % units_per_sequence * plan_.heads_per_unit;
     const std::int64_t kv_head = first_head / p_.heads_per_kv_head();
 
-    auto& rows = thread_memory.rows;
     rows.clear();
     for (std::int64_t r = first_row; r < first_row + n_rows; ++r) {
       rows.push_back(row_at(b, first_head + r / p_.n_q, r % p_.n_q));

@@ -5,11 +5,21 @@
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <utility>
 
 namespace lookback {
 
 class Scratch {
  public:
+  Scratch() = default;
+  Scratch(Scratch&& other) noexcept
+      : memory_(std::move(other.memory_)), size_(std::exchange(other.size_, 0)) {}
+  Scratch& operator=(Scratch&& other) noexcept {
+    memory_ = std::move(other.memory_);
+    size_ = std::exchange(other.size_, 0);
+    return *this;
+  }
+
   /// At least this many elements, aligned to a cache line, with whatever was in them.
   template <class T>
   T* get(std::int64_t count) {

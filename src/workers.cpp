@@ -1,6 +1,7 @@
 #include "workers.hpp"
 
 #include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
 
 #include <cfenv>
 
@@ -66,7 +67,9 @@ void for_each_task(std::int64_t n, int workers, Progress& progress,
   } else {
     // One loop per worker, all taking tasks from one counter: limits the threads without an arena
     // of our own, and starts the tasks in order.
-    tbb::parallel_for(0, workers, work, tbb::simple_partitioner{});
+    // Isolated: while it waits, this thread takes up nothing but this loop's work.
+    tbb::this_task_arena::isolate(
+        [&] { tbb::parallel_for(0, workers, work, tbb::simple_partitioner{}); });
   }
 }
 
