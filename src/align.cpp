@@ -44,6 +44,7 @@ void align_in(Problem& problem, const Views& views, const Options& options) {
 
 void align_checked(const Tensor& q, const Tensor& k, const Tensor& v, const OutputTensor& out,
                    const Views& views, const Options& options, bool has_context) {
+  const DefaultFloatingPoint environment;
   Outputs outputs(out);
   outputs.lse = views.lse;
   Problem problem = check(q, k, v, outputs, options);

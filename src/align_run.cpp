@@ -83,7 +83,6 @@ class ViewRun {
   }
 
   void operator()() {
-    const DefaultFloatingPoint environment;  // groups are added up on this thread
     clear_outputs();
     if (views_.rows && p_.has_rows()) run_chosen_rows();
     if (wants_groups() && p_.has_rows()) run_groups();

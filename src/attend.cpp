@@ -6,6 +6,7 @@
 #include "plan.hpp"
 #include "run.hpp"
 #include "target_table.hpp"
+#include "workers.hpp"
 
 namespace lookback {
 namespace {
@@ -21,6 +22,7 @@ void attend_in(const Problem& problem, const Options& options) {
 
 void attend(const Tensor& q, const Tensor& k, const Tensor& v, const Outputs& outputs,
             const Options& options) {
+  const DefaultFloatingPoint environment;
   const Problem problem = check(q, k, v, outputs, options);
   if (!problem.has_rows()) return;
   try {

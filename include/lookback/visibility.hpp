@@ -29,6 +29,10 @@ class Position {
 
   constexpr Anchor anchor() const { return anchor_; }
   constexpr std::span<const std::int64_t> offsets() const { return offsets_; }
+  /// Of a sequence with n_q queries and n_k keys; of the first or only one if none is named.
+  constexpr std::int64_t offset(std::int64_t n_q, std::int64_t n_k) const {
+    return offset(0, n_q, n_k);
+  }
   constexpr std::int64_t offset(std::int64_t sequence, std::int64_t n_q, std::int64_t n_k) const {
     if (anchor_ == Anchor::bottom_right) return n_k - n_q;
     if (anchor_ == Anchor::per_sequence) return offsets_[static_cast<std::size_t>(sequence)];
@@ -46,15 +50,15 @@ class Position {
 /// Row i sees key j only if p_i - left <= j <= p_i + right; an absent side is open. Both count keys
 /// beside the row's own, so {.left = 2, .right = 0} sees 3 keys: row 3 sees keys 1, 2 and 3.
 struct Window {
-  std::optional<std::int64_t> left;
-  std::optional<std::int64_t> right;
+  std::optional<std::int64_t> left = {};
+  std::optional<std::int64_t> right = {};
 };
 
 /// A row sees a key only if their ids are equal. Each array holds [n] ids, or [B, n] contiguous, or
 /// one per token of packed sequences. keys may be left out where n_q = n_k.
 struct Documents {
-  std::span<const std::int64_t> queries;
-  std::optional<std::span<const std::int64_t>> keys;
+  std::span<const std::int64_t> queries = {};
+  std::optional<std::span<const std::int64_t>> keys = {};
 };
 
 /// A row sees a key only if visible[row / rows][key / keys]: boolean, [B, H, row blocks, key

@@ -116,9 +116,7 @@ struct Chunks {
       return end_with_sink<T, A>(state.max[r], state.sum[r], block.temperature,
                                  block.terms->rows[r].sink);
     }
-    // Elsewhere the sum is at least 1, or NaN.
-    const T inverse = state.sum[r] == T(0) ? T(0) : T(1) / state.sum[r];
-    return {inverse,
+    return {inverse_of(state.sum[r]),
             block.rows[r].lse ? log_sum_exp(state.max[r], state.sum[r], block.temperature) : T(0)};
   }
 
@@ -166,7 +164,7 @@ struct Chunks {
       weights[p] = lane[0];
       if (parts[p].lse != -kInfinity<T>) sum += weights[p];
     }
-    const T inverse = sum == T(0) ? T(0) : T(1) / sum;
+    const T inverse = inverse_of(sum);
     constexpr std::int64_t stretch = 64;
     for (std::int64_t f = 0; f < features; f += stretch) {
       const std::int64_t count = smaller(stretch, features - f);

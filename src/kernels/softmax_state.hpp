@@ -65,6 +65,12 @@ struct RowEnd {
   T lse;
 };
 
+/// What a row's blend is multiplied by in the end: 0 if it is empty. Elsewhere sum >= 1, or NaN.
+template <class T>
+inline T inverse_of(T sum) {
+  return sum == T(0) ? T(0) : T(1) / sum;
+}
+
 /// lse never says "empty" of a row that is not: below the type's range it is the lowest number.
 template <class T>
 inline T lse_of(double lse) {
@@ -89,8 +95,12 @@ inline RowEnd<T> end_with_sink(T max, T sum, double temperature, double sink) {
   alignas(64) double of_keys[kLanes<double, A>], of_sink[kLanes<double, A>];
   store<double, A>(of_keys, exp2_nonpositive<double, A>(D((keys - joint) * log2_e)));
   store<double, A>(of_sink, exp2_nonpositive<double, A>(D((sink - joint) * log2_e)));
-  const double total = static_cast<double>(sum) * of_keys[0] + of_sink[0];
-  return {static_cast<T>(of_keys[0] / total), lse_of<T>(joint + natural_log(total))};
+  // Weights that would be subnormal in T are 0, as they are without a sink.
+  constexpr double smallest = std::numeric_limits<T>::min();
+  const double share = of_keys[0] < smallest ? 0 : of_keys[0];
+  const double total = static_cast<double>(sum) * share + of_sink[0];
+  const double inverse = share / total;
+  return {static_cast<T>(inverse < smallest ? 0 : inverse), lse_of<T>(joint + natural_log(total))};
 }
 
 }  // namespace lookback::kernels

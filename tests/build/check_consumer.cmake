@@ -1,0 +1,41 @@
+# Installs lookback into an empty prefix, builds a project against it and runs what that built.
+# Given: build, source, work, compiler, generator, flags.
+cmake_minimum_required(VERSION 3.22)
+function(run)
+  execute_process(COMMAND ${ARGV} RESULT_VARIABLE result OUTPUT_VARIABLE output
+                  ERROR_VARIABLE output)
+  if(NOT result EQUAL 0)
+    string(REPLACE ";" " " command "${ARGV}")
+    message(FATAL_ERROR "${command}\nended with ${result}:\n${output}")
+  endif()
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+file(REMOVE_RECURSE ${work})
+run(${CMAKE_COMMAND} --install ${build} --prefix ${work}/prefix)
+file(GLOB headers ${source}/include/lookback/*.hpp)
+foreach(header ${headers})
+  get_filename_component(name ${header} NAME)
+  if(NOT EXISTS ${work}/prefix/include/lookback/${name})
+    message(FATAL_ERROR "${name} was not installed")
+  endif()
+endforeach()
+run(${CMAKE_COMMAND} -G ${generator} -S ${source}/tests/build/consumer -B ${work}/consumer
+    -DCMAKE_PREFIX_PATH=${work}/prefix -DCMAKE_CXX_COMPILER=${compiler} -DCMAKE_CXX_FLAGS=${flags})
+run(${CMAKE_COMMAND} --build ${work}/consumer)
+
+run(${work}/consumer/readme_example)
+if(NOT output STREQUAL "0.5\n")
+  message(FATAL_ERROR "The README's program printed: ${output}")
+endif()
+
+run(${work}/consumer/plain_bits)
+set(plain "${output}")
+run(${work}/consumer/fast_math_bits)
+if(NOT plain MATCHES "B15 3f800000\n" OR NOT plain MATCHES "subnormal 000")
+  message(FATAL_ERROR "Wrong results:\n${plain}")
+endif()
+if(NOT output STREQUAL plain)
+  message(FATAL_ERROR "With -ffast-math:\n${output}\nwithout:\n${plain}")
+endif()
+message("The README's program and both builds of print_bits gave what they should.")

@@ -1,0 +1,28 @@
+// What `lookback attend` prints when it is done.
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+#include "arrays.hpp"
+#include "lookback/visibility.hpp"
+
+namespace lookback::cli {
+
+class Stopwatch {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+/// Shapes, time and GFLOP/s. A visible pair of query and key counts 2 (d + d_v) operations, the
+/// multiplications and additions of its score and its part in the blend; hidden pairs count
+/// nothing.
+void print_report(const Inputs& inputs, const Results& results,
+                  const std::optional<Position>& causal, double seconds);
+
+}  // namespace lookback::cli
