@@ -9,7 +9,7 @@ namespace {
 using kernels::round_up;
 
 /// Rows of a block: enough that a key block copied or fetched once serves many rows.
-constexpr std::int64_t kMostRows = 192;
+constexpr std::int64_t kMostRows = 384;
 /// What a thread's queries and blends may take, so that they stay in its L2 cache.
 constexpr std::int64_t kBlockBytes = 640 * 1024;
 /// Below this a task is not worth handing to another thread (some 20 microseconds).

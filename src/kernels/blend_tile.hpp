@@ -122,9 +122,15 @@ inline void blend_rows(const Weights<T>& w, std::int64_t n_rows, const T* v, std
   for (std::int64_t left = blend_stride / lanes; left > 0;) {
     const std::int64_t vectors = left == 4 ? 2 : smaller(left, kTileVectors);
     switch (vectors) {
-      case 1: panel.template operator()<1>(c); break;
-      case 2: panel.template operator()<2>(c); break;
-      default: panel.template operator()<3>(c); break;
+      case 1:
+        panel.template operator()<1>(c);
+        break;
+      case 2:
+        panel.template operator()<2>(c);
+        break;
+      default:
+        panel.template operator()<3>(c);
+        break;
     }
     c += vectors * lanes;
     left -= vectors;

@@ -59,7 +59,7 @@ inline Vec<T, A> times_log(const Vec<T, A>& w) {
   using V = Vec<T, A>;
   V exponent, m;
   split_exponent<T, A>(w, exponent, m);
-  const V t = (m - V(T(1))) / (m + V(T(1))), square = t * t;
+  const V t = divide<T, A>(m - V(T(1)), m + V(T(1))), square = t * t;
   constexpr int terms = sizeof(T) == 4 ? 8 : 17;  // (1/3)^(2 terms) below the last place
   V series(T(0));
 #pragma GCC unroll 17
@@ -68,7 +68,7 @@ inline Vec<T, A> times_log(const Vec<T, A>& w) {
   return choose(w == V(T(0)), V(T(0)), w * log);
 }
 
-/// ln x for x >= 1, NaN for NaN; within 1 ulp. Once per row, so plain code: x = 2^e m with m around
+/// ln x for x >= 1, NaN for NaN; within 2 ulp. Once per row, so plain code: x = 2^e m with m around
 /// 1, ln m = 2 artanh((m - 1) / (m + 1)) as a power series.
 inline double natural_log(double x) {
   if (!(x < std::numeric_limits<double>::infinity())) return x;

@@ -23,7 +23,8 @@ struct FewRows {
   static Sizes sizes(std::int64_t n_rows, std::int64_t d, std::int64_t d_v) {
     const std::int64_t stride = round_up(d_v, lanes);
     return {round_up(n_rows, lanes), stride,
-            kMaxRows * d + kMaxRows * kKeyBlock + 3 * kPaddedRows + kKeyBlock * (d + stride)};
+            kMaxRows * d + kMaxRows * kKeyBlock + 3 * kPaddedRows +
+                kKeyBlock * (copy_stride<T>(d) + copy_stride<T>(stride))};
   }
 
   struct Scratch {
@@ -42,7 +43,7 @@ struct FewRows {
           factor(block_max + kPaddedRows),
           origin(factor + kPaddedRows),
           keys(origin + kPaddedRows),
-          values(keys + kKeyBlock * block.d) {}
+          values(keys + kKeyBlock * copy_stride<T>(block.d)) {}
   };
 
   static void prepare(const RowBlock<T>& block, const Scratch& scratch) {

@@ -15,10 +15,17 @@ struct Panel {
   std::int64_t stride;
 };
 
-/// Rows whose distance is a multiple of a page fall on the same few sets of the L1 cache.
+/// Rows whose distance is a multiple of 1 KiB fall on so few sets of the L1 cache that a block of
+/// them does not fit.
 template <class T>
 inline bool collides_in_l1(std::int64_t row_stride) {
-  return row_stride != 0 && row_stride * static_cast<std::int64_t>(sizeof(T)) % 4096 == 0;
+  return row_stride != 0 && row_stride * static_cast<std::int64_t>(sizeof(T)) % 1024 == 0;
+}
+
+/// The distance of copied rows, which must not collide either.
+template <class T>
+inline std::int64_t copy_stride(std::int64_t features) {
+  return features + (collides_in_l1<T>(features) ? 64 / static_cast<std::int64_t>(sizeof(T)) : 0);
 }
 
 /// A vector of consecutive elements.
@@ -57,13 +64,13 @@ inline Panel<T> load_rows(const Matrix& from, std::int64_t first, std::int64_t c
   if (plain) return {static_cast<const T*>(from.data) + first * from.row_stride, from.row_stride};
   with_storage_of<T>(from.type, [&]<class S>() {
     for (std::int64_t i = 0; i < count; ++i) {
-      T* to = scratch + i * padded;
+      T* to = scratch + i * copy_stride<T>(padded);
       widen_row<S, T, A>(static_cast<const S*>(from.data) + (first + i) * from.row_stride,
                          from.feature_stride, features, to);
       for (std::int64_t f = features; f < padded; ++f) to[f] = T(0);
     }
   });
-  return {scratch, padded};
+  return {scratch, copy_stride<T>(padded)};
 }
 
 /// The same without a copy for any storage type whose features lie side by side: calls

@@ -22,9 +22,9 @@ struct ManyRows {
 
   static Sizes sizes(std::int64_t n_rows, std::int64_t d, std::int64_t d_v) {
     const std::int64_t rows = round_up(n_rows, lanes), stride = round_up(d_v, lanes);
-    return {
-        rows, stride,
-        rows * d + (kKeyBlock + kTileKeys<A>)*kTileLanes + kTileLanes + kKeyBlock * (d + stride)};
+    return {rows, stride,
+            rows * d + (kKeyBlock + kTileKeys<A>)*kTileLanes + kTileLanes +
+                kKeyBlock * (copy_stride<T>(d) + copy_stride<T>(stride))};
   }
 
   struct Scratch {
@@ -39,7 +39,7 @@ struct ManyRows {
           scores(queries + round_up(block.n_rows, lanes) * block.d),
           factor(scores + (kKeyBlock + kTileKeys<A>)*kTileLanes),
           keys(factor + kTileLanes),
-          values(keys + kKeyBlock * block.d) {}
+          values(keys + kKeyBlock * copy_stride<T>(block.d)) {}
   };
 
   /// Lanes beyond the last row repeat it.

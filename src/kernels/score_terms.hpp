@@ -113,6 +113,16 @@ struct ScoreTerms {
     }
   }
 
+  /// Many rows, a little of each: no stream that the hardware would follow.
+  static void prefetch_next_block(const Terms& terms, const void* const (&bias)[lanes],
+                                  std::int64_t first_key) {
+    const std::int64_t size = size_of(terms.bias_type);
+    for (int i = 0; i < lanes; ++i) {
+      const char* next = static_cast<const char*>(bias[i]) + (first_key + kKeyBlock) * size;
+      for (std::int64_t byte = 0; byte < kKeyBlock * size; byte += 64) prefetch(next + byte);
+    }
+  }
+
   static void bias_columns(const Terms& terms, const RowTerms* const (&row)[lanes],
                            const Tile<T>& tile, T* scores) {
     const void* bias[lanes];
@@ -122,6 +132,7 @@ struct ScoreTerms {
       same &= bias[i] == bias[0];
     }
     const std::int64_t stride = terms.bias_key_stride;
+    if (!same && stride == 1) prefetch_next_block(terms, bias, tile.first_key);
     with_storage(terms.bias_type, [&]<class S>() {
       if (same) {  // broadcast over rows: one number per key
         for (std::int64_t c = 0; c < tile.n_keys; ++c) {
@@ -131,14 +142,21 @@ struct ScoreTerms {
         }
         return;
       }
-      for (std::int64_t c = 0; c < tile.n_keys; c += lanes) {
-        const std::int64_t count = smaller(lanes, tile.n_keys - c);
+      const auto add = [&](std::int64_t c, const V& b) {
+        T* s = scores + c * tile.key_stride;
+        store<T, A>(s, with_bias(load<T, A>(s), b));
+      };
+      std::int64_t c = 0;
+      for (; c + lanes <= tile.n_keys; c += lanes) {
         V column[lanes];
-        load_columns<S, T, A>(bias, tile.first_key + c, count, stride, column);
-        for (std::int64_t i = 0; i < count; ++i) {
-          T* s = scores + (c + i) * tile.key_stride;
-          store<T, A>(s, with_bias(load<T, A>(s), column[i]));
-        }
+        load_columns<S, T, A>(bias, tile.first_key + c, lanes, stride, column);
+#pragma GCC unroll 16
+        for (int i = 0; i < lanes; ++i) add(c + i, column[i]);
+      }
+      if (c < tile.n_keys) {
+        V column[lanes];
+        load_columns<S, T, A>(bias, tile.first_key + c, tile.n_keys - c, stride, column);
+        for (int i = 0; c + i < tile.n_keys; ++i) add(c + i, column[i]);
       }
     });
   }

@@ -65,6 +65,15 @@ inline Vec<T, A> multiply_add(const Vec<T, A>& a, const Vec<T, A>& b, const Vec<
 #endif
 }
 
+/// a / b, correctly rounded: xsimd 8.1's division of floats on NEON is an estimate.
+template <class T, class A>
+inline Vec<T, A> divide(const Vec<T, A>& a, const Vec<T, A>& b) {
+#if defined(__aarch64__)
+  if constexpr (std::is_same_v<T, float>) return Vec<T, A>(vdivq_f32(a, b));
+#endif
+  return a / b;
+}
+
 /// The larger one; which operand NaN loses to differs between machines, so no result may depend on
 /// it: NaN travels in the sums.
 template <class T, class A>

@@ -167,7 +167,10 @@ struct VisibleKeys {
       }
       if (v.has_mask) {
         if (r == 0 || rows[r].mask != rows[r - 1].mask) {
-          mask = mask_bits<A>(rows[r].mask + first * v.mask_key_stride, v.mask_key_stride, n);
+          const std::uint8_t* at = rows[r].mask + first * v.mask_key_stride;
+          mask = mask_bits<A>(at, v.mask_key_stride, n);
+          prefetch(at + kKeyBlock);  // of the next block, if keys lie side by side
+          prefetch(at + kKeyBlock + 64);
         }
         row[r] = row[r] & mask;
       }
