@@ -115,6 +115,7 @@ class ViewRun {
     std::vector<Group> wave;
     std::vector<Partial<T>> partials(static_cast<std::size_t>(4 * workers_));
     shares_.assign(static_cast<std::size_t>(2 * p_.q.extent[0] * heads_out_), 0.0);
+    mass_.assign(static_cast<std::size_t>(p_.q.extent[0] * heads_out_ * mass_bins()), 0.0);
     for (std::int64_t s = 0; s < p_.sequences; ++s) {
       const Sequence sequence = p_.sequence(s);
       for (std::int64_t h = 0; h < heads_out_; ++h) {
@@ -126,6 +127,7 @@ class ViewRun {
     }
     run_wave(wave, partials);
     if (views_.distances && views_.distances->share) put_shares();
+    if (mass_bins() > 0) put_mass();
   }
 
   void run_wave(std::vector<Group>& wave, std::vector<Partial<T>>& partials) {
@@ -320,16 +322,31 @@ class ViewRun {
     shares_[slot] += partial.share[0];
     shares_[slot + 1] += partial.share[1];
     if (!views_.distances->mass) return;
-    const OutputTensor& mass = *views_.distances->mass;
-    const std::int64_t count = mass.extent[2], half = (count - 1) / 2;
+    const std::int64_t count = mass_bins(), half = (count - 1) / 2;
+    double* total = mass_.data() + (group.sequence.batch * heads_out_ + group.head) * count;
     const std::int64_t last_position = group.first_row + group.sequence.offset + group.n_rows - 1;
     for (std::int64_t i = 0; i < group.sequence.n_k + group.n_rows - 1; ++i) {
       const std::int64_t distance = last_position - i;  // of position - key
       const std::int64_t bin = views_.distances->is_signed
                                    ? std::clamp(distance, -half, half) + half
                                    : std::min(std::abs(distance), count - 1);
-      at<T>(mass, group.sequence.batch, group.head, bin) +=
-          partial.mass[static_cast<std::size_t>(i)];
+      total[bin] += partial.mass[static_cast<std::size_t>(i)];
+    }
+  }
+
+  std::int64_t mass_bins() const {
+    return views_.distances && views_.distances->mass ? views_.distances->mass->extent[2] : 0;
+  }
+
+  void put_mass() const {
+    const OutputTensor& mass = *views_.distances->mass;
+    const double* total = mass_.data();
+    for (std::int64_t b = 0; b < mass.extent[0]; ++b) {
+      for (std::int64_t h = 0; h < heads_out_; ++h) {
+        for (std::int64_t bin = 0; bin < mass_bins(); ++bin) {
+          at<T>(mass, b, h, bin) = static_cast<T>(*total++);
+        }
+      }
     }
   }
 
@@ -452,6 +469,7 @@ class ViewRun {
   Progress& progress_;
   const std::int64_t heads_out_;
   std::vector<std::int64_t> cell_end_;  // the key after each column of cells
+  std::vector<double> mass_;    // per batch, head and distance: too many small numbers for a float
   std::vector<double> shares_;  // per batch and head: weight of the first keys, weight of all
 };
 

@@ -87,13 +87,13 @@ void check_pooled(const Problem& p, const PooledView& pooled, ViewChecker& check
       0 <= region.first_key && region.first_key <= region.end_key && region.end_key <= all.end_key,
       "pooled.region has keys ", region.first_key, " to ", region.end_key,
       "; they must lie in order within 0 to ", all.end_key);
-  checker.check("pooled.cells", pooled.cells, -1, -1, checker.type());
   const std::int64_t rows = region.end_row - region.first_row;
   const std::int64_t keys = region.end_key - region.first_key;
   require(pooled.cells.extent[2] <= rows, "pooled.cells has ", pooled.cells.extent[2],
           " rows of cells for ", rows, " rows; it must have at most one per row");
   require(pooled.cells.extent[3] <= keys, "pooled.cells has ", pooled.cells.extent[3],
           " columns of cells for ", keys, " keys; it must have at most one per key");
+  checker.check("pooled.cells", pooled.cells, -1, -1, checker.type());
 }
 
 void check_distances(const DistanceView& distances, ViewChecker& checker) {

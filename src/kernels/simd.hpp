@@ -89,7 +89,8 @@ inline Vec<T, A> choose(const Mask<T, A>& mask, const Vec<T, A>& yes, const Vec<
 /// The larger one, or NaN if either is.
 template <class T, class A>
 inline Vec<T, A> larger_or_nan(const Vec<T, A>& a, const Vec<T, A>& b) {
-  return xsimd::select((b <= a) | (a != a), a, b);
+  // Not a != a, which xsimd 8.1 calls false for NaN.
+  return choose<T, A>(a == a, choose<T, A>(b <= a, a, b), a);
 }
 template <class T>
 inline T larger_or_nan(T a, T b) {

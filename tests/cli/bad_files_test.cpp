@@ -128,7 +128,6 @@ TEST_CASE("cli bad files: other element types") {
   };
   check_bad_q(of_type("<i8", 320), "int64");
   check_bad_q(of_type("<u2", 80), "uint16");
-  check_bad_q(of_type("<f2", 80), "float16");
   check_bad_q(of_type("|b1", 40), "bool");
   check_bad_q(of_type("<c8", 320), "complex64");
   check_bad_q(of_type(">f4", 160), "big-endian float32");

@@ -11,6 +11,7 @@
 #include "page.hpp"
 #include "sentence.hpp"
 #include "text.hpp"
+#include "words.hpp"
 
 namespace lookback::cli {
 namespace {
@@ -22,18 +23,6 @@ Tensor head_of(const NpyArray& array, std::int64_t layer, std::int64_t head) {
           array.type,
           {1, 1, array.shape[2], array.shape[3]},
           {0, 0, array.stride[2], array.stride[3]}};
-}
-
-// "cat"; "the (2nd)" where the same word stands more than once.
-std::string name_of_token(const std::vector<std::string>& tokens, std::size_t place) {
-  constexpr std::array<const char*, 4> kOrdinals = {"1st", "2nd", "3rd", "4th"};
-  const std::string& token = tokens[place];
-  const auto here = tokens.begin() + static_cast<std::ptrdiff_t>(place);
-  const auto before = static_cast<std::size_t>(std::count(tokens.begin(), here, token));
-  if (std::count(tokens.begin(), tokens.end(), token) == 1 || before >= kOrdinals.size()) {
-    return token;
-  }
-  return token + " (" + kOrdinals[before] + ")";
 }
 
 // "climbed  looks at  [CLS] 29 %, cat 25 %, dog 21 %"
@@ -50,7 +39,7 @@ std::string strongest_links(const Style& style, const std::vector<std::string>& 
   std::string links;
   for (auto j = order.begin(); j != order.begin() + kShown; ++j) {
     if (weight(*j) < 0.005F) break;
-    links += (links.empty() ? "" : ", ") + name_of_token(tokens, *j) + " " + percent(weight(*j));
+    links += (links.empty() ? "" : ", ") + name_of_word(tokens, *j) + " " + percent(weight(*j));
   }
   return pad_left(tokens[row], 11) + style.dim("  looks at  ") + links + "\n";
 }
@@ -140,7 +129,9 @@ std::string act_three_sentence(const Style& style, const SentenceChoice& choice)
   if (const std::string remark = what_stands_out(choice); !remark.empty()) {
     text += "\n" + paragraph(remark);
   }
-  return text + "\n" + things_to_try(style);
+  text += "\n" + things_to_try(style);
+  return text + "\n  All heads as a page to play with:  " +
+         style.bold("lookback align --sentence --html page.html --open") + "\n";
 }
 
 }  // namespace lookback::cli

@@ -7,6 +7,7 @@ namespace lookback::cli {
 
 void add_demo(CLI::App& app);
 void add_attend(CLI::App& app);
+void add_align(CLI::App& app);
 void add_info(CLI::App& app);
 
 }  // namespace lookback::cli

@@ -5,6 +5,7 @@
 
 #include "page.hpp"
 #include "text.hpp"
+#include "words.hpp"
 
 namespace lookback::cli {
 namespace {
@@ -29,24 +30,27 @@ std::string cell(const Style& style, float weight) {
 //     |   |   climbed
 //     |   |   |   the tree
 std::vector<std::string> steps(const std::vector<std::string>& words) {
-  std::vector<std::string> lines;  // from the lowest up
+  std::vector<std::u32string> lines;  // from the lowest up
   const std::size_t width = words.size() * kCell + 20;
   for (std::size_t column = words.size(); column-- > 0;) {
     const std::size_t start = column * kCell;
-    const std::string& word = words[column];
-    const auto is_free = [&](const std::string& line) {
-      const std::size_t next = line.find_first_not_of(' ', start);
-      return next == std::string::npos || next > start + word.size();
+    const std::u32string word = characters_of(words[column]);
+    const auto is_free = [&](const std::u32string& line) {
+      const std::size_t next = line.find_first_not_of(U' ', start);
+      return next == std::u32string::npos || next > start + word.size();
     };
     std::size_t level = 0;
     while (level < lines.size() && !is_free(lines[level])) ++level;
-    if (level == lines.size()) lines.emplace_back(width, ' ');
+    if (level == lines.size()) lines.emplace_back(width, U' ');
     lines[level].replace(start, word.size(), word);
-    for (std::size_t below = 0; below < level; ++below) lines[below][start] = '|';
+    for (std::size_t below = 0; below < level; ++below) lines[below][start] = U'|';
   }
-  std::reverse(lines.begin(), lines.end());
-  for (std::string& line : lines) line.erase(line.find_last_not_of(' ') + 1);
-  return lines;
+  std::vector<std::string> text;
+  for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
+    line->erase(line->find_last_not_of(U' ') + 1);
+    text.push_back(utf8_of(*line));
+  }
+  return text;
 }
 
 }  // namespace
@@ -55,7 +59,7 @@ std::string heat_map(const Style& style, const Matrix& weights,
                      const std::vector<std::string>& rows,
                      const std::vector<std::string>& columns) {
   std::size_t label = 0;
-  for (const std::string& row : rows) label = std::max(label, row.size());
+  for (const std::string& row : rows) label = std::max(label, characters_of(row).size());
   label += 2;
 
   std::string text;
@@ -70,6 +74,12 @@ std::string heat_map(const Style& style, const Matrix& weights,
     text += line + "\n";
   }
   return text;
+}
+
+std::string shade_cell(const Style& style, double weight) {
+  const int shade = shade_of(weight);
+  if (style.colour()) return style.shaded(" ", shade);
+  return std::string(1, kRamp[static_cast<std::size_t>(shade)]);
 }
 
 std::string heat_map_legend(const Style& style) {

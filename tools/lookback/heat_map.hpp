@@ -13,6 +13,9 @@ namespace lookback::cli {
 std::string heat_map(const Style& style, const Matrix& weights,
                      const std::vector<std::string>& rows, const std::vector<std::string>& columns);
 
+/// One column wide.
+std::string shade_cell(const Style& style, double weight);
+
 std::string heat_map_legend(const Style& style);
 
 }  // namespace lookback::cli

@@ -41,6 +41,7 @@ void describe(CLI::App& app) {
   app.require_subcommand(0, 1);  // with none, run() has a better sentence
   add_demo(app);
   add_attend(app);
+  add_align(app);
   add_info(app);
 }
 
@@ -62,7 +63,8 @@ int run(int argc, char** argv) {
     return report(kExitUsage, error.what() + hint(app));
   }
   if (app.get_subcommands().empty()) {
-    return report(kExitUsage, "which command? demo, attend or info; 'lookback --help' says more");
+    return report(kExitUsage,
+                  "which command? demo, attend, align or info; 'lookback --help' says more");
   }
   // Standard output may be a full disk.
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)

@@ -85,12 +85,35 @@ std::string type_name(const std::string& descr) {
   return "elements of another type";
 }
 
-Type type_of_descr(const std::string& descr, const std::string& name) {
-  if (descr == "<f4") return Type::float32;
-  if (descr == "<f8") return Type::float64;
-  const bool big_endian = descr == ">f4" || descr == ">f8";
-  throw bad_usage(name + " holds " + (big_endian ? "big-endian " : "") + type_name(descr) +
-                  "; little-endian float32 or float64 is needed, as a.astype('<f4') gives");
+struct Wanted {
+  const char* types;    // in words
+  const char* example;  // what astype() takes
+};
+
+Wanted in_words(Elements wanted) {
+  if (wanted == Elements::booleans) return {"bool", "bool"};
+  if (wanted == Elements::integers) return {"int64", "<i8"};
+  return {"little-endian float16, float32 or float64", "<f4"};
+}
+
+bool is_wanted(Type type, Elements wanted) {
+  if (wanted == Elements::booleans) return type == Type::boolean;
+  if (wanted == Elements::integers) return type == Type::int64;
+  return is_floating_point(type) &&
+         (type != Type::bfloat16 || wanted == Elements::floats_or_bfloat16);
+}
+
+Type type_of_descr(const std::string& descr, const std::string& name, Elements wanted) {
+  for (const Type type :
+       {Type::float32, Type::float64, Type::float16, Type::bfloat16, Type::boolean, Type::int64}) {
+    if (descr == descr_of(type) && is_wanted(type, wanted)) return type;
+  }
+  const bool big_endian = descr.starts_with('>');
+  const auto [types, example] = in_words(wanted);
+  std::string sentence = name + " holds " + (big_endian ? "big-endian " : "") + type_name(descr) +
+                         "; " + types + " is needed, as a.astype('" + example + "') gives";
+  if (descr == "<u2" && wanted == Elements::floats) sentence += " (with --bf16 it is bfloat16)";
+  throw bad_usage(sentence);
 }
 
 std::vector<std::int64_t> strides_of(const NpyHeader& header) {
@@ -114,10 +137,11 @@ std::int64_t places_of(std::vector<std::int64_t> shape) {
 }
 
 // Everything but the data, with its size held against that of the file before memory is taken.
-NpyArray describe(const NpyHeader& header, std::int64_t file_size, const std::string& name) {
+NpyArray describe(const NpyHeader& header, std::int64_t file_size, const std::string& name,
+                  Elements wanted) {
   NpyArray array;
   array.name = name;
-  array.type = type_of_descr(header.descr, name);
+  array.type = type_of_descr(header.descr, name, wanted);
   array.shape = header.shape;
 
   if (places_of(array.shape) > kMaxInt64 / size_of(array.type)) {
@@ -126,12 +150,12 @@ NpyArray describe(const NpyHeader& header, std::int64_t file_size, const std::st
   }
   array.stride = strides_of(header);
 
-  const std::int64_t wanted = elements_of(array.shape) * size_of(array.type);
+  const std::int64_t needed = elements_of(array.shape) * size_of(array.type);
   const std::int64_t there = file_size - static_cast<std::int64_t>(header.size);
-  if (wanted != there) {
-    throw bad_usage(name + (there < wanted ? " is truncated" : " is too long") + ": the shape " +
+  if (needed != there) {
+    throw bad_usage(name + (there < needed ? " is truncated" : " is too long") + ": the shape " +
                     shape_text(array.shape) + " in " + name_of(array.type) + " takes " +
-                    std::to_string(wanted) + " bytes of data and " + std::to_string(there) +
+                    std::to_string(needed) + " bytes of data and " + std::to_string(there) +
                     " are there");
   }
   return array;
@@ -167,13 +191,13 @@ void check_fits_in_memory(const std::vector<std::int64_t>& shape, Type type,
                   ")");
 }
 
-NpyArray read_npy(const std::string& path) {
+NpyArray read_npy(const std::string& path, Elements wanted) {
   const InputFile file(path);
   std::vector<std::byte> start(
       static_cast<std::size_t>(std::min(file.size(), static_cast<std::int64_t>(kMaxNpyHeader))));
   file.read_at(0, start);
   const NpyHeader header = parse_npy_header(start, path);
-  NpyArray array = describe(header, file.size(), path);
+  NpyArray array = describe(header, file.size(), path, wanted);
   check_fits_in_memory(array.shape, array.type, path);
 
   const auto bytes = static_cast<std::size_t>(elements_of(array.shape) * size_of(array.type));
@@ -185,7 +209,8 @@ NpyArray read_npy(const std::string& path) {
 
 NpyArray view_npy(std::span<const std::byte> bytes, const std::string& name) {
   const NpyHeader header = parse_npy_header(bytes, name);
-  NpyArray array = describe(header, static_cast<std::int64_t>(bytes.size()), name);
+  NpyArray array =
+      describe(header, static_cast<std::int64_t>(bytes.size()), name, Elements::floats);
   array.data = bytes.data() + header.size;
   return array;
 }

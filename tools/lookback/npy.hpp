@@ -36,8 +36,12 @@ struct NpyArray {
   Buffer memory;  // what data points into, unless that is someone else's
 };
 
+/// What a file may hold. NumPy has no bfloat16; its bit patterns travel as uint16, which is taken
+/// for bfloat16 only where one says so.
+enum class Elements : std::uint8_t { floats, floats_or_bfloat16, booleans, integers };
+
 /// All throw Failure (kExitUsage) with one sentence that names the file and what is wrong.
-NpyArray read_npy(const std::string& path);
+NpyArray read_npy(const std::string& path, Elements wanted = Elements::floats);
 /// An array inside bytes, which must outlive it.
 NpyArray view_npy(std::span<const std::byte> bytes, const std::string& name);
 void write_npy(OutputFile& file, Type type, const std::vector<std::int64_t>& shape,

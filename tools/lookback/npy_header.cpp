@@ -191,10 +191,15 @@ NpyHeader parse_npy_header(std::span<const std::byte> bytes, const std::string& 
   return header;
 }
 
+const char* descr_of(Type type) {
+  constexpr const char* kDescr[] = {"<f4", "<f8", "<u2", "<f2", "|b1", "<i8"};  // in Type's order
+  return kDescr[static_cast<int>(type)];
+}
+
 std::string npy_header_text(Type type, const std::vector<std::int64_t>& shape) {
   constexpr std::size_t kAlignment = 64;
   constexpr std::size_t kPrefix = 10;
-  std::string dictionary = std::string("{'descr': '") + (type == Type::float32 ? "<f4" : "<f8") +
+  std::string dictionary = std::string("{'descr': '") + descr_of(type) +
                            "', 'fortran_order': False, 'shape': " + shape_text(shape) + ", }";
   const std::size_t used = kPrefix + dictionary.size() + 1;  // with the newline that ends it
   dictionary.append((kAlignment - used % kAlignment) % kAlignment, ' ');

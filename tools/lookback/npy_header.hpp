@@ -29,6 +29,9 @@ inline constexpr std::size_t kMaxNpyHeader = std::size_t{64} << 10;
 /// and demands one order of the keys.
 NpyHeader parse_npy_header(std::span<const std::byte> bytes, const std::string& name);
 
+/// NumPy's name of an element type; bfloat16 goes by that of its bits.
+const char* descr_of(Type type);
+
 /// The header, padded to 64 bytes as NumPy does, for an array in C order.
 std::string npy_header_text(Type type, const std::vector<std::int64_t>& shape);
 

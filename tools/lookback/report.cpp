@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 #include <string>
 
 #include "lookback/target.hpp"
@@ -34,10 +35,13 @@ std::string line(const std::string& name, const std::vector<std::int64_t>& shape
 
 }  // namespace
 
-void print_report(const Inputs& inputs, const Results& results,
-                  const std::optional<Position>& causal, double seconds) {
+void print_report(const Inputs& inputs, const Results& results, const Options& options,
+                  double seconds) {
   const auto [B, H, n_q, d_v] = results.extent;
   const std::int64_t d = inputs.q.shape.back();
+  const bool countable = !options.window && !options.prefix && !options.lengths && !options.mask &&
+                         !options.bias && !options.q_bounds;
+  const std::optional<Position> causal = options.causal ? options.position : std::nullopt;
   const std::int64_t n_k = inputs.k_tensor().extent[2];
   const double operations = 2.0 * static_cast<double>(d + d_v) * static_cast<double>(B * H) *
                             visible_pairs(n_q, n_k, causal);
@@ -46,7 +50,7 @@ void print_report(const Inputs& inputs, const Results& results,
                      line("v", inputs.v.shape) + line("out", results.out_shape);
   if (results.lse) text += line("lse", results.lse_shape);
   text += std::string(name_of(results.type)) + " on " + active_target() + ", " + duration(seconds);
-  if (operations > 0 && seconds > 0) {
+  if (countable && operations > 0 && seconds > 0) {
     text += ", " + rate(operations / seconds / 1e9) + " GFLOP/s";
   }
   std::printf("%s\n", text.c_str());

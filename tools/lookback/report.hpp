@@ -2,10 +2,9 @@
 #pragma once
 
 #include <chrono>
-#include <optional>
 
 #include "arrays.hpp"
-#include "lookback/visibility.hpp"
+#include "lookback/attend.hpp"
 
 namespace lookback::cli {
 
@@ -21,8 +20,8 @@ class Stopwatch {
 
 /// Shapes, time and GFLOP/s. A visible pair of query and key counts 2 (d + d_v) operations, the
 /// multiplications and additions of its score and its part in the blend; hidden pairs count
-/// nothing.
-void print_report(const Inputs& inputs, const Results& results,
-                  const std::optional<Position>& causal, double seconds);
+/// nothing. There is no rate where pairs are hidden otherwise than causally.
+void print_report(const Inputs& inputs, const Results& results, const Options& options,
+                  double seconds);
 
 }  // namespace lookback::cli

@@ -4,21 +4,9 @@
 #include <span>
 #include <stdexcept>
 
-// The assembler puts the files into read-only data as they are. LOOKBACK_DATA_DIR is CMake's; the
-// directives are ELF's, on every processor, and the assemblers of GCC and Clang both know them.
-asm(R"(
-  .macro lookback_embed symbol, file
-  .balign 64
-  .globl \symbol\()_begin
-  .globl \symbol\()_end
-  .hidden \symbol\()_begin
-  .hidden \symbol\()_end
-\symbol\()_begin:
-  .incbin ")" LOOKBACK_DATA_DIR R"(/\file"
-\symbol\()_end:
-  .byte 0
-  .endm
+#include "embed.hpp"
 
+asm(R"(
   .pushsection .rodata
   lookback_embed lookback_q, q.npy
   lookback_embed lookback_k, k.npy

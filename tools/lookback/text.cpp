@@ -1,5 +1,6 @@
 #include "text.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -13,14 +14,23 @@ std::string print(const char* format, int precision, double value) {
   return buffer.data();
 }
 
+// What is missing to the width, in blanks. All bytes but the first of a character are 10xxxxxx.
+std::string padding(const std::string& text, std::size_t width) {
+  const auto is_first = [](char byte) {
+    return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U;
+  };
+  const auto has = static_cast<std::size_t>(std::count_if(text.begin(), text.end(), is_first));
+  return std::string(width > has ? width - has : 0, ' ');
+}
+
 }  // namespace
 
 std::string pad_left(const std::string& text, std::size_t width) {
-  return text.size() < width ? std::string(width - text.size(), ' ') + text : text;
+  return padding(text, width) + text;
 }
 
 std::string pad_right(const std::string& text, std::size_t width) {
-  return text.size() < width ? text + std::string(width - text.size(), ' ') : text;
+  return text + padding(text, width);
 }
 
 std::string fixed(double value, int decimals) {

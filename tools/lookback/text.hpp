@@ -7,6 +7,7 @@
 
 namespace lookback::cli {
 
+/// By characters of UTF-8, not bytes.
 std::string pad_left(const std::string& text, std::size_t width);
 std::string pad_right(const std::string& text, std::size_t width);
 
