@@ -16,6 +16,7 @@ void check_merge(std::span<const Part> parts, const Outputs& outputs) {
   check_array({"out", out});
   check_float({"out", out}, out.type);
   const Type lse_type = out.type == Type::float64 ? Type::float64 : Type::float32;
+  if (outputs.lse) check_lse({"lse", *outputs.lse}, lse_type, {"out", out});
   for (std::size_t p = 0; p < parts.size(); ++p) {
     const std::string part = "parts[" + std::to_string(p) + "]";
     const std::string out_name = part + ".out", lse_name = part + ".lse";
@@ -37,7 +38,6 @@ void check_merge(std::span<const Part> parts, const Outputs& outputs) {
   check_output_memory({"out", out}, {});
   if (outputs.lse) {
     const Tensor lse = *outputs.lse;
-    check_lse({"lse", lse}, lse_type, {"out", out});
     check_output_memory({"lse", lse}, {{"out", out}});
   }
 }

@@ -37,8 +37,11 @@ class GuardedCall {
     Outputs outputs(output(results_.out, out));
     if (p_.with_lse) outputs.lse = output(results_.lse, lse);
     attend(q_, k_, v_, outputs, options_);
-    std::memcpy(results_.out.bytes().data(), out, results_.out.bytes().size());
-    std::memcpy(results_.lse.bytes().data(), lse, results_.lse.bytes().size());
+    const auto copy = [](const std::byte* from, auto&& to) {
+      if (!to.empty()) std::memcpy(to.data(), from, to.size());
+    };
+    copy(out, results_.out.bytes());
+    copy(lse, results_.lse.bytes());
     return results_;
   }
 
