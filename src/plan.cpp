@@ -109,6 +109,8 @@ class Planner {
         (path == Path::automatic ? starved : is_split(path))) {
       plan.chunks_per_wave =
           choose_chunks_per_wave(plan, plan.most_rows * (p.d_v + 2) * std::int64_t{sizeof(T)});
+      plan.chunks_per_task = std::max(
+          std::int64_t{1}, plan.blocks * plan.chunks_per_wave / (kTasksPerWorker * plan.workers));
     }
     const double per_block =
         std::max(1.0, flops / static_cast<double>(std::max<std::int64_t>(plan.blocks, 1)));

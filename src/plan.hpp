@@ -26,6 +26,7 @@ struct Plan {
   std::int64_t blocks_per_task;  // several, where one is too small to be worth a task
   std::int64_t chunks;           // of the longest sequence
   std::int64_t chunks_per_wave;  // 0: each block runs through all chunks; else blocks are split
+  std::int64_t chunks_per_task;  // of a split block: neighbours, so that the next is fetched early
   int workers;
   bool few_rows;   // every block goes to the kernel for few rows, or (false) those that fit it
   bool many_rows;  // every block goes to the kernel for many rows

@@ -93,11 +93,15 @@ class Run {
     T* partials = partials_memory.get<T>(blocks * wave * slot);
     for (std::int64_t first = 0; first < plan_.chunks && !progress_.cancelled(); first += wave) {
       const std::int64_t count = std::min(wave, plan_.chunks - first);
-      for_each_task(blocks * count, plan_.workers, progress_, [&](std::int64_t task) {
-        const std::int64_t chunk = first + task % count;
-        T* into = chunk == 0 ? totals + task / count * slot : partials + task * slot;
-        run_chunk(plan_.block(task / count), chunk, into);
-        progress_.add(1.0 / static_cast<double>(plan_.chunks));
+      const std::int64_t per_task = plan_.chunks_per_task,
+                         tasks = (count + per_task - 1) / per_task;
+      for_each_task(blocks * tasks, plan_.workers, progress_, [&](std::int64_t task) {
+        const std::int64_t b = task / tasks, begin = task % tasks * per_task;
+        const std::int64_t end = std::min(count, begin + per_task);
+        run_chunks(plan_.block(b), first + begin, first + end, [&](std::int64_t chunk) {
+          return chunk == 0 ? totals + b * slot : partials + (b * count + chunk - first) * slot;
+        });
+        progress_.add(static_cast<double>(end - begin) / static_cast<double>(plan_.chunks));
       });
       for_each_task(blocks, plan_.workers, progress_, [&](std::int64_t b) {
         const kernels::Sizes sizes = sizes_of(plan_.block(b));
@@ -117,12 +121,19 @@ class Run {
     });
   }
 
-  void run_chunk(const BlockOfRows& rows, std::int64_t chunk, T* state) {
+  /// Chunks [first, end) of a block, each into a state of its own.
+  template <class StateOf>
+  void run_chunks(const BlockOfRows& rows, std::int64_t first, std::int64_t end,
+                  const StateOf& state_of) {
     Lease memory;
     const kernels::Sizes sizes = sizes_of(rows);
-    kernel_for(rows.n_rows)
-        .attend(block_of(rows, memory->rows), chunk, chunk + 1, kernels::state_at(state, sizes),
-                true, memory->workspace.get<T>(sizes.workspace));
+    const kernels::RowBlock<T> block = block_of(rows, memory->rows);
+    T* workspace = memory->workspace.get<T>(sizes.workspace);
+    for (std::int64_t chunk = first; chunk < end; ++chunk) {
+      kernel_for(rows.n_rows)
+          .attend(block, chunk, chunk + 1, kernels::state_at(state_of(chunk), sizes), true,
+                  workspace);
+    }
   }
 
   const kernels::RowKernel<T>& kernel_for(std::int64_t n_rows) const {

@@ -114,7 +114,7 @@ struct AlignKernel {
       if (visible.none()) continue;
       const auto scratch = scratch_of(want, h, workspace, rest);
       const auto keys = load_rows<T, A>(block.keys, first, n, block.d, block.d, true, scratch.keys);
-      Many::template score<Vectors>(block, tile.first_row, first, visible, keys, scratch);
+      Many::template score<Vectors>(block, tile.first_row, first, keys, visible, scratch, [] {});
       from = smaller(from, visible.from());
       to = greater(to, visible.to());
       add_head<Vectors>(tile, h, visible.from(), visible.to(), scratch.scores);
@@ -142,16 +142,18 @@ struct AlignKernel {
         max[i] = statistics[2 * r];
         inverse_sum[i] = statistics[2 * r + 1];
       }
-      const V origin = SoftmaxState<T, A>{load<T, A>(max), V(T(0))}.origin();
+      const V origin[1] = {SoftmaxState<T, A>{load<T, A>(max), V(T(0))}.origin()};
       const V inverse = load<T, A>(inverse_sum);
       for (std::int64_t j = from; j < to; ++j) {
-        const V s = load<T, A>(scores + (j - from) * width + v * lanes);
-        V w = SoftmaxState<T, A>::weight(s, origin, rate) * inverse;
+        const V score = load<T, A>(scores + (j - from) * width + v * lanes);
+        V weight[1] = {score};
+        SoftmaxState<T, A>::weigh(weight, origin, rate);
+        V w = weight[0] * inverse;
         w = choose(w < V(std::numeric_limits<T>::min()), V(T(0)), w) * share;
         T* to_weights = tile.weights + j * width + v * lanes;
         const V before = load<T, A>(to_weights);
         const V after = want.reduce_by_max ? larger_or_nan<T, A>(before, w) : before + w;
-        store<T, A>(to_weights, choose(s == V(-kInfinity<T>), before, after));
+        store<T, A>(to_weights, choose(score == V(-kInfinity<T>), before, after));
       }
     }
   }
@@ -358,7 +360,7 @@ struct AlignKernel {
     if (!visible.none()) {
       const auto scratch = scratch_of(want, 0, workspace, rest);
       const auto keys = load_rows<T, A>(block.keys, first, n, block.d, block.d, true, scratch.keys);
-      Many::template score<Vectors>(block, tile.first_row, first, visible, keys, scratch);
+      Many::template score<Vectors>(block, tile.first_row, first, keys, visible, scratch, [] {});
       for (std::int64_t i = 0; i < (visible.to() - visible.from()) * width; i += lanes) {
         store<T, A>(tile.weights + visible.from() * width + i, load<T, A>(scratch.scores + i));
       }

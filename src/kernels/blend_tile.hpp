@@ -1,4 +1,4 @@
-// The weighted sum of values of a register tile: rows times up to 3 vectors of value features.
+// The weighted sum of values of a register tile: rows times a few vectors of value features.
 #pragma once
 
 #include "kernels/load.hpp"
@@ -15,10 +15,6 @@ struct Weights {
   std::int64_t key_stride;
 };
 
-/// Rows per tile: with kTileVectors vectors of sums each, as many as score_tile has keys.
-template <class A>
-inline constexpr int kTileRows = kTileKeys<A>;
-
 /// Calls nothing while the keys go by; see FewRows::blend for what else can be done.
 struct NothingPerKey {
   void operator()(std::int64_t) const {}
@@ -27,12 +23,12 @@ struct NothingPerKey {
 /// blend = blend * factor, then += w_key * v_key in key order. Values of storage type S are widened
 /// on the way. per_key(j) is called before key j.
 template <int Rows, int Vectors, class T, class A, class S, class PerKey>
-inline void blend_tile(const Weights<T>& w, const S* v, std::int64_t v_stride, std::int64_t n_keys,
-                       const T* factor, T* blend, std::int64_t blend_stride,
-                       const PerKey& per_key) {
+[[gnu::noinline]] inline void blend_tile(const Weights<T>& w, const S* v, std::int64_t v_stride,
+                                         std::int64_t n_keys, const T* factor, T* blend,
+                                         std::int64_t blend_stride, const PerKey& per_key) {
   constexpr int lanes = kLanes<T, A>;
   Vec<T, A> sum[Rows][Vectors];
-#pragma GCC unroll 8
+#pragma GCC unroll 16
   for (int r = 0; r < Rows; ++r) {
 #pragma GCC unroll 8
     for (int c = 0; c < Vectors; ++c) {
@@ -48,14 +44,14 @@ inline void blend_tile(const Weights<T>& w, const S* v, std::int64_t v_stride, s
       value[c] = load_widened<S, T, A>(v + c * lanes);
       if constexpr (Rows > 1) keep_in_register(value[c]);
     }
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int r = 0; r < Rows; ++r) {
       const Vec<T, A> p(weight[r * w.row_stride]);
 #pragma GCC unroll 8
       for (int c = 0; c < Vectors; ++c) sum[r][c] = multiply_add(p, value[c], sum[r][c]);
     }
   }
-#pragma GCC unroll 8
+#pragma GCC unroll 16
   for (int r = 0; r < Rows; ++r) {
 #pragma GCC unroll 8
     for (int c = 0; c < Vectors; ++c) {
@@ -96,45 +92,34 @@ inline void blend_panels(const Weights<T>& w, const S* v, std::int64_t v_stride,
   }
 }
 
-/// The same for n_rows rows, tile by tile, values outside: a panel of kTileVectors vectors of every
-/// value stays in L1 while the rows pass over it.
+/// The same for n_rows rows, tile by tile, values outside: a panel of 2 vectors of every value
+/// stays in L1, beside the weights, while the rows pass over it. As many rows as make as many sums
+/// as a score tile has.
 template <class T, class A>
-inline void blend_rows(const Weights<T>& w, std::int64_t n_rows, const T* v, std::int64_t v_stride,
-                       std::int64_t n_keys, const T* factor, T* blend, std::int64_t blend_stride) {
+inline void blend_rows(const Weights<T>& w, std::int64_t n_rows, const Panels<T>& v,
+                       std::int64_t first_key, std::int64_t n_keys, const T* factor, T* blend,
+                       std::int64_t blend_stride) {
   constexpr std::int64_t lanes = kLanes<T, A>;
+  constexpr int most_rows = kTileKeys<A> * kTileVectors / 2;
   const auto panel = [&]<int Vectors>(std::int64_t c) {
+    const T* values = v.data + c / (2 * lanes) * v.step + first_key * v.stride;
     std::int64_t r = 0;
     const auto rows = [&]<int Rows>() {
       for (; n_rows - r >= Rows; r += Rows) {
         blend_tile<Rows, Vectors, T, A>(
-            {w.data + r * w.row_stride, w.row_stride, w.key_stride}, v + c, v_stride, n_keys,
+            {w.data + r * w.row_stride, w.row_stride, w.key_stride}, values, v.stride, n_keys,
             factor + r, blend + r * blend_stride + c, blend_stride, NothingPerKey{});
       }
     };
-    rows.template operator()<kTileRows<A>>();
-    if constexpr (kTileRows < A >> 4) rows.template operator()<4>();
+    rows.template operator()<most_rows>();
+    if constexpr (most_rows > 8) rows.template operator()<8>();
+    rows.template operator()<4>();
     rows.template operator()<2>();
     rows.template operator()<1>();
   };
-  // One vector alone would load as much as it multiplies: 4 are taken as 2 and 2, not as 3 and 1.
-  static_assert(kTileVectors == 3);
   std::int64_t c = 0;
-  for (std::int64_t left = blend_stride / lanes; left > 0;) {
-    const std::int64_t vectors = left == 4 ? 2 : smaller(left, kTileVectors);
-    switch (vectors) {
-      case 1:
-        panel.template operator()<1>(c);
-        break;
-      case 2:
-        panel.template operator()<2>(c);
-        break;
-      default:
-        panel.template operator()<3>(c);
-        break;
-    }
-    c += vectors * lanes;
-    left -= vectors;
-  }
+  for (; blend_stride - c >= 2 * lanes; c += 2 * lanes) panel.template operator()<2>(c);
+  if (c < blend_stride) panel.template operator()<1>(c);
 }
 
 /// Leaves out the hidden keys of one row (weights of -0.0), where they must not be multiplied by 0

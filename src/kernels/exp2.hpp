@@ -18,7 +18,6 @@ struct Exp2<float> {  // 2.6e-9 before rounding, at most 1.01 ulp after
                                 0x1.3b270ep-7f, 0x1.5f7276p-10f, 0x1.470b4ap-13f};
   static constexpr int mantissa_bits = 23;
   static constexpr float smallest = -126;
-  static constexpr float zero = -127;
   static constexpr float round = 0x1.8p23f + 127;  // leaves round(x) + 127 in the low bits
 };
 
@@ -30,26 +29,45 @@ struct Exp2<double> {  // 1.8e-17 before rounding
       0x1.b54167ce0934bp-24, 0x1.e605f99bf7beap-28, 0x1.c06342a55c055p-32};
   static constexpr int mantissa_bits = 52;
   static constexpr double smallest = -1022;
-  static constexpr double zero = -1023;
   static constexpr double round = 0x1.8p52 + 1023;
 };
 
-/// 2^x for x <= 0. Exactly 1 at 0, exactly 0 where the result would be subnormal, NaN for NaN.
-template <class T, class A>
-inline Vec<T, A> exp2_nonpositive(const Vec<T, A>& x) {
+/// x = 2^x for x <= 0. Exactly 1 at 0, exactly 0 where the result would be subnormal, NaN for NaN.
+/// Step by step for all n: one after the other, the machine would wait for the chain of each.
+template <class T, class A, int n>
+[[gnu::always_inline]] inline void exp2_nonpositive(Vec<T, A> (&x)[n]) {
   using E = Exp2<T>;
   using V = Vec<T, A>;
-  // A select and not a maximum, because it keeps NaN. E::zero has the exponent bits of 0.
-  const V y = choose(x < V(E::smallest), V(E::zero), x);
-  const V shifted = y + V(E::round);
-  const V fraction = y - (shifted - V(E::round));
   constexpr int terms = sizeof(E::c) / sizeof(T);
-  V power = V(E::c[terms - 1]);
+  V shifted[n], fraction[n], power[n];
+#pragma GCC unroll 8
+  for (int i = 0; i < n; ++i) shifted[i] = x[i] + V(E::round);
+#pragma GCC unroll 8
+  for (int i = 0; i < n; ++i) fraction[i] = x[i] - (shifted[i] - V(E::round));
+#pragma GCC unroll 8
+  for (int i = 0; i < n; ++i) {
+    power[i] = multiply_add(V(E::c[terms - 1]), fraction[i], V(E::c[terms - 2]));
+  }
 #pragma GCC unroll 16
-  for (int i = terms - 2; i >= 0; --i) power = multiply_add(power, fraction, V(E::c[i]));
-  power = multiply_add(power, fraction, V(T(1)));
+  for (int t = terms - 3; t >= -1; --t) {
+#pragma GCC unroll 8
+    for (int i = 0; i < n; ++i) {
+      power[i] = multiply_add(power[i], fraction[i], V(t < 0 ? T(1) : E::c[t < 0 ? 0 : t]));
+    }
+  }
   // A multiplication and not an addition to the exponent, because it keeps NaN.
-  return power * shift_bits_left<E::mantissa_bits>(shifted);
+#pragma GCC unroll 8
+  for (int i = 0; i < n; ++i) {
+    const V scale = shift_bits_left<E::mantissa_bits>(shifted[i]);
+    x[i] = multiply_unless_below(x[i], V(E::smallest), power[i], scale);
+  }
+}
+
+template <class T, class A>
+inline Vec<T, A> exp2_nonpositive(const Vec<T, A>& x) {
+  Vec<T, A> one[1] = {x};
+  exp2_nonpositive<T, A>(one);
+  return one[0];
 }
 
 /// w ln w for w in [0, 1] that is 0 or normal; 0 at 0, NaN for NaN. ln w = e ln 2 + 2 artanh(t),

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/blend_tile.hpp"
+#include "kernels/fetch.hpp"
 #include "kernels/kernel_table.hpp"
 #include "kernels/load.hpp"
 #include "kernels/score_terms.hpp"
@@ -57,32 +58,16 @@ struct FewRows {
     });
   }
 
-  /// Rows of memory that are wanted soon. Fetched a line at a time while other work goes on: the
-  /// memory bus is what decoding waits for, so it should never rest.
-  struct Ahead {
-    const char* data;
-    std::int64_t row_bytes;     // from row to row
-    std::int64_t wanted_bytes;  // of each row
-    std::int64_t n_rows;
+  /// How much of the next block is fetched while keys are scored, weighed, and values are blended:
+  /// about the share of each in the time. The pace matters: bursts are some 5 % slower.
+  static constexpr std::int64_t kPercentScoring = 50, kPercentWeighing = 25, kPercentBlending = 25;
+  static constexpr int kFetchesPerSquare = lanes < 4 ? lanes : 4;
 
-    static Ahead of(const Matrix& from, std::int64_t first, std::int64_t n_rows,
-                    std::int64_t features) {
-      const std::int64_t size = size_of(from.type);
-      // Features that do not lie side by side are left to the hardware.
-      const bool plain = from.feature_stride == 1;
-      return {static_cast<const char*>(from.data) + first * from.row_stride * size,
-              from.row_stride * size, plain ? features * size : 0, greater(n_rows, 0)};
-    }
-    void fetch_row(std::int64_t row) const {
-      if (row >= n_rows) return;
-      for (std::int64_t b = 0; b < wanted_bytes; b += 64) prefetch(data + row * row_bytes + b);
-    }
-  };
-
-  /// scores[row][key] for up to a vector of keys; Rows rows.
-  template <int Rows, class S>
+  /// scores[row][key] for up to a vector of keys; Rows rows. fetch() is called
+  /// kFetchesPerSquare times in each square of keys and features.
+  template <int Rows, class S, class Fetch>
   static void score(const T* q, const S* k, std::int64_t k_stride, std::int64_t n_keys,
-                    std::int64_t d, T* s) {
+                    std::int64_t d, T* s, const Fetch& fetch) {
     const S* key[lanes];
     for (std::int64_t i = 0; i < lanes; ++i) key[i] = k + (i < n_keys ? i : n_keys - 1) * k_stride;
     V sum[Rows];
@@ -90,11 +75,10 @@ struct FewRows {
     std::int64_t f = 0;
     for (; f + lanes <= d; f += lanes) {
       V feature[lanes];
-#pragma GCC unroll 16
-      for (int i = 0; i < lanes; ++i) feature[i] = load_widened<S, T, A>(key[i] + f);
-      transpose_square<T, A>(feature);
+      load_square<S, T, A>(key, f, feature);
 #pragma GCC unroll 16
       for (int i = 0; i < lanes; ++i) {
+        if (i % (lanes / kFetchesPerSquare) == 0) fetch();
 #pragma GCC unroll 8
         for (int r = 0; r < Rows; ++r)
           sum[r] = multiply_add(V(q[r * d + f + i]), feature[i], sum[r]);
@@ -119,27 +103,29 @@ struct FewRows {
     if constexpr (kMaxRows > 4) f.template operator()<8>();
   }
 
-  /// All rows against n_keys keys, while the values of those keys are fetched.
+  /// All rows against n_keys keys.
   template <class S>
   static void score_block(const RowBlock<T>& block, const S* k, std::int64_t k_stride,
-                          std::int64_t n_keys, const Ahead& values, const Scratch& scratch) {
+                          std::int64_t n_keys, BlockFetch& next, const Scratch& scratch) {
+    const std::int64_t squares = round_up(n_keys, lanes) / lanes * (block.d / lanes);
+    const std::int64_t pace = next.pace(kPercentScoring, squares * kFetchesPerSquare);
     with_rows(block.n_rows, [&]<int Rows>() {
       for (std::int64_t j = 0; j < n_keys; j += lanes) {
-        for (std::int64_t i = 0; i < lanes; ++i) values.fetch_row(j + i);
         score<Rows>(scratch.queries, k + j * k_stride, k_stride, n_keys - j, block.d,
-                    scratch.scores + j);
+                    scratch.scores + j, [&] { next.fetch(pace); });
       }
     });
   }
 
-  /// All rows take in the values of n_keys keys, while the keys of the next block are fetched.
+  /// All rows take in the values of n_keys keys.
   template <class S>
   static void blend(const RowBlock<T>& block, const S* v, std::int64_t v_stride,
-                    std::int64_t n_keys, const Ahead& keys, const State<T>& state,
+                    std::int64_t n_keys, BlockFetch& next, const State<T>& state,
                     const Scratch& scratch) {
     const std::int64_t stride = round_up(block.d_v, lanes);
     const Weights<T> weights{scratch.scores, kKeyBlock, 1};
-    const auto fetch = [&](std::int64_t j) { keys.fetch_row(j); };
+    const std::int64_t pace = next.pace(kPercentBlending, n_keys);
+    const auto fetch = [&](std::int64_t) { next.fetch(pace); };
     std::int64_t r = 0;
     const auto rows = [&]<int Rows>() {
       for (; block.n_rows - r >= Rows; r += Rows) {
@@ -186,8 +172,8 @@ struct FewRows {
   }
 
   /// Scores become weights; a score of -inf becomes -0.0, which blend_visible leaves out.
-  static void softmax(const RowBlock<T>& block, std::int64_t n_keys, const State<T>& state,
-                      const Scratch& scratch) {
+  static void softmax(const RowBlock<T>& block, std::int64_t n_keys, BlockFetch& next,
+                      const State<T>& state, const Scratch& scratch) {
     const V rate(block.rate);
     block_maxima(block.n_rows, n_keys, scratch);
     for (std::int64_t r = 0; r < block.n_rows; r += lanes) {
@@ -197,16 +183,19 @@ struct FewRows {
       running.put(state.max + r, state.sum + r);
     }
     for (std::int64_t r = 0; r < block.n_rows; ++r) {
-      const V origin(scratch.origin[r]);
+      const V origin[1] = {V(scratch.origin[r])};
       for (std::int64_t j = 0; j < n_keys; j += lanes) {
         T* s = scratch.scores + r * kKeyBlock + j;
         const V score = load<T, A>(s);
-        store<T, A>(
-            s, choose(score == V(-kInfinity<T>), V(T(-0.0)), Softmax::weight(score, origin, rate)));
+        V weight[1] = {score};
+        Softmax::weigh(weight, origin, rate);
+        store<T, A>(s, choose(score == V(-kInfinity<T>), V(T(-0.0)), weight[0]));
       }
     }
     // In key order, with the rows' chains of additions side by side.
+    const std::int64_t pace = next.pace(kPercentWeighing, n_keys);
     for (std::int64_t j = 0; j < n_keys; ++j) {
+      next.fetch(pace);
       for (std::int64_t r = 0; r < block.n_rows; ++r) {
         state.sum[r] += scratch.scores[r * kKeyBlock + j];
       }
@@ -233,24 +222,22 @@ struct FewRows {
                    std::int64_t from, std::int64_t to, const State<T>& state,
                    const Scratch& scratch, bool skip_hidden) {
     const std::int64_t n = to - from, stride = round_up(block.d_v, lanes);
+    const std::int64_t left = block.rows[block.n_rows - 1].end_key - to;
+    BlockFetch next(block, to, smaller(left, kKeyBlock));
     use_rows<T, A>(block.keys, from, n, block.d, block.d, scratch.keys,
                    [&]<class S>(const S* k, std::int64_t k_stride) {
-                     score_block(block, k, k_stride, n, Ahead::of(block.values, from, n, block.d_v),
-                                 scratch);
+                     score_block(block, k, k_stride, n, next, scratch);
                    });
     if (block.terms && block.terms->change_scores()) {
       ScoreTerms<T, A>::apply_to_rows(*block.terms,
                                       {scratch.scores, kKeyBlock, 1, 0, block.n_rows, from, n});
     }
     hide(visible, block.n_rows, n, scratch.scores);
-    softmax(block, n, state, scratch);
+    softmax(block, n, next, state, scratch);
     use_rows<T, A>(block.values, from, n, block.d_v, stride, scratch.values,
                    [&]<class S>(const S* v, std::int64_t v_stride) {
                      if (skip_hidden) return blend_careful(block, v, v_stride, n, state, scratch);
-                     const std::int64_t left = block.rows[block.n_rows - 1].end_key - to;
-                     blend(block, v, v_stride, n,
-                           Ahead::of(block.keys, to, smaller(left, kKeyBlock), block.d), state,
-                           scratch);
+                     blend(block, v, v_stride, n, next, state, scratch);
                    });
   }
 

@@ -1,10 +1,11 @@
-// Arrays of any storage type and strides as a kernel wants them. Rows of keys or values are used in
-// place where they are plain, else copied into scratch, once per key block.
+// Arrays of any storage type and strides as a kernel wants them. Keys and values are used in place
+// where they are plain, else copied into scratch, once per key block.
 #pragma once
 
 #include "kernels/convert.hpp"
 #include "kernels/kernel_table.hpp"
 #include "kernels/simd.hpp"
+#include "kernels/transpose.hpp"
 
 namespace lookback::kernels {
 
@@ -13,6 +14,14 @@ template <class T>
 struct Panel {
   const T* data;
   std::int64_t stride;
+};
+
+/// Rows cut into panels of 2 vectors of features: of panel p, row i is at data + p * step + i *
+/// stride.
+template <class T>
+struct Panels {
+  const T* data;
+  std::int64_t stride, step;
 };
 
 /// Rows whose distance is a multiple of 1 KiB fall on so few sets of the L1 cache that a block of
@@ -26,20 +35,6 @@ inline bool collides_in_l1(std::int64_t row_stride) {
 template <class T>
 inline std::int64_t copy_stride(std::int64_t features) {
   return features + (collides_in_l1<T>(features) ? 64 / static_cast<std::int64_t>(sizeof(T)) : 0);
-}
-
-/// A vector of consecutive elements.
-template <class S, class T, class A>
-inline Vec<T, A> load_widened(const S* from) {
-  if constexpr (std::is_same_v<S, T>) {
-    return load<T, A>(from);
-  } else if constexpr (std::is_same_v<T, float> && sizeof(S) == 2) {
-    return load_16_bit<A>(from);
-  } else {
-    alignas(64) T to[kLanes<T, A>];
-    for (int i = 0; i < kLanes<T, A>; ++i) to[i] = widen<T>(from[i]);
-    return load<T, A>(to);
-  }
 }
 
 template <class S, class T, class A>
@@ -73,6 +68,43 @@ inline Panel<T> load_rows(const Matrix& from, std::int64_t first, std::int64_t c
   return {scratch, copy_stride<T>(padded)};
 }
 
+template <class S, class T, class A>
+inline void copy_to_panels(const S* from, std::int64_t stride, std::int64_t features,
+                           std::int64_t padded, std::int64_t step, T* to) {
+  constexpr std::int64_t lanes = kLanes<T, A>, width = 2 * lanes;
+  const auto at = [&](std::int64_t f) { return to + f / width * step + f % width; };
+  std::int64_t f = 0;
+  if (stride == 1) {
+    for (; f + lanes <= features; f += lanes) store<T, A>(at(f), load_widened<S, T, A>(from + f));
+  }
+  for (; f < features; ++f) *at(f) = widen<T>(from[f * stride]);
+  for (; f < padded; ++f) *at(f) = T(0);
+}
+
+/// Rows [first, first + count) as panels: in place where they are plain, else a copy. Of rows a
+/// multiple of 256 bytes apart a panel and what is used beside it fall on too few sets of the L1
+/// cache; many_uses says that a copy pays.
+template <class T, class A>
+inline Panels<T> load_panels(const Matrix& from, std::int64_t first, std::int64_t count,
+                             std::int64_t features, std::int64_t padded, bool many_uses,
+                             T* scratch) {
+  constexpr std::int64_t width = 2 * kLanes<T, A>, step = kKeyBlock * width;
+  const bool plain = from.type == type_of<T>() && (from.feature_stride == 1 || features <= 1) &&
+                     features == padded;
+  const bool collides = from.row_stride * static_cast<std::int64_t>(sizeof(T)) % 256 == 0;
+  if (plain && !(collides && many_uses)) {
+    return {static_cast<const T*>(from.data) + first * from.row_stride, from.row_stride, width};
+  }
+  with_storage_of<T>(from.type, [&]<class S>() {
+    const S* row = static_cast<const S*>(from.data) + first * from.row_stride;
+    for (std::int64_t i = 0; i < count; ++i, row += from.row_stride) {
+      copy_to_panels<S, T, A>(row, from.feature_stride, features, padded, step,
+                              scratch + i * width);
+    }
+  });
+  return {scratch, width, step};
+}
+
 /// The same without a copy for any storage type whose features lie side by side: calls
 /// use.operator()<S>(data, stride) with rows of S.
 template <class T, class A, class Use>
@@ -96,11 +128,9 @@ inline void load_columns(const void* const (&rows)[n], std::int64_t first, std::
                          std::int64_t stride, Vec<T, A> (&column)[n]) {
   static_assert(n == kLanes<T, A>);
   if (stride == 1 && count == n) {
-    for (int r = 0; r < n; ++r) {
-      column[r] = load_widened<S, T, A>(static_cast<const S*>(rows[r]) + first);
-    }
-    transpose_square<T, A>(column);
-    return;
+    const S* row[n];
+    for (int r = 0; r < n; ++r) row[r] = static_cast<const S*>(rows[r]);
+    return load_square<S, T, A>(row, first, column);
   }
   for (std::int64_t i = 0; i < count; ++i) {
     alignas(64) T lane[n];

@@ -32,9 +32,18 @@ struct ScoreTerms {
     if (1 / terms.softcap < smallest) return;
     const V cap(static_cast<T>(terms.softcap));
     const V inverse(static_cast<T>(1 / terms.softcap < largest ? 1 / terms.softcap : largest));
-    for (std::int64_t i = 0; i < count; i += lanes) {
-      store<T, A>(scores + i, cap * tanh_of<T, A>(load<T, A>(scores + i) * inverse));
-    }
+    const auto capped = [&]<int n>(T* s) {
+      V x[n];
+#pragma GCC unroll 8
+      for (int i = 0; i < n; ++i) x[i] = load<T, A>(s + i * lanes) * inverse;
+      tanh_of<T, A>(x);
+#pragma GCC unroll 8
+      for (int i = 0; i < n; ++i) store<T, A>(s + i * lanes, cap * x[i]);
+    };
+    constexpr int n = kRegisters<A> == 32 ? 4 : 2;  // side by side, as far as registers go
+    std::int64_t i = 0;
+    for (; i + n * lanes <= count; i += n * lanes) capped.template operator()<n>(scores + i);
+    for (; i < count; i += lanes) capped.template operator()<1>(scores + i);
   }
 
   /// s - slope * |position - key|, both counted from the start of the key block, where key numbers
@@ -113,16 +122,6 @@ struct ScoreTerms {
     }
   }
 
-  /// Many rows, a little of each: no stream that the hardware would follow.
-  static void prefetch_next_block(const Terms& terms, const void* const (&bias)[lanes],
-                                  std::int64_t first_key) {
-    const std::int64_t size = size_of(terms.bias_type);
-    for (int i = 0; i < lanes; ++i) {
-      const char* next = static_cast<const char*>(bias[i]) + (first_key + kKeyBlock) * size;
-      for (std::int64_t byte = 0; byte < kKeyBlock * size; byte += 64) prefetch(next + byte);
-    }
-  }
-
   static void bias_columns(const Terms& terms, const RowTerms* const (&row)[lanes],
                            const Tile<T>& tile, T* scores) {
     const void* bias[lanes];
@@ -132,7 +131,6 @@ struct ScoreTerms {
       same &= bias[i] == bias[0];
     }
     const std::int64_t stride = terms.bias_key_stride;
-    if (!same && stride == 1) prefetch_next_block(terms, bias, tile.first_key);
     with_storage(terms.bias_type, [&]<class S>() {
       if (same) {  // broadcast over rows: one number per key
         for (std::int64_t c = 0; c < tile.n_keys; ++c) {

@@ -14,9 +14,10 @@ inline constexpr int kTileKeys = kRegisters<A> == 32 ? 8 : 4;
 
 /// s[key][row] = q_row . k_key, one chain of multiply-adds over ascending features from 0.
 /// q is [d][Vectors * lanes]; n_keys <= kTileKeys keys are read, all kTileKeys rows of s written.
+/// high is raised to each row's largest. A function of its own, so that its registers are its own.
 template <int Vectors, class T, class A>
-inline void score_tile(const T* q, const T* k, std::int64_t k_stride, std::int64_t n_keys,
-                       std::int64_t d, T* s) {
+[[gnu::noinline]] inline void score_tile(const T* q, const T* k, std::int64_t k_stride,
+                                         std::int64_t n_keys, std::int64_t d, T* s, T* high) {
   constexpr int keys = kTileKeys<A>, lanes = kLanes<T, A>;
   const T* key[keys];
   Vec<T, A> sum[keys][Vectors];
@@ -44,6 +45,13 @@ inline void score_tile(const T* q, const T* k, std::int64_t k_stride, std::int64
   for (int c = 0; c < keys; ++c) {
 #pragma GCC unroll 8
     for (int v = 0; v < Vectors; ++v) store<T, A>(s + (c * Vectors + v) * lanes, sum[c][v]);
+  }
+#pragma GCC unroll 8
+  for (int v = 0; v < Vectors; ++v) {
+    Vec<T, A> most = load<T, A>(high + v * lanes);
+#pragma GCC unroll 8
+    for (int c = 0; c < keys; ++c) most = larger(most, sum[c][v]);
+    store<T, A>(high + v * lanes, most);
   }
 }
 

@@ -108,6 +108,20 @@ inline Vec<T, A> shift_bits_left(const Vec<T, A>& x) {
 #endif
 }
 
+/// 0 where x < low, whatever a and b are; elsewhere, and where x is NaN, a * b.
+template <class T, class A>
+inline Vec<T, A> multiply_unless_below(const Vec<T, A>& x, const Vec<T, A>& low, const Vec<T, A>& a,
+                                       const Vec<T, A>& b) {
+#if defined(__AVX512F__)
+  if constexpr (is_avx512<A> && std::is_same_v<T, float>) {
+    return Vec<T, A>(_mm512_maskz_mul_ps(_mm512_cmp_ps_mask(x, low, _CMP_NLT_UQ), a, b));
+  } else if constexpr (is_avx512<A>) {
+    return Vec<T, A>(_mm512_maskz_mul_pd(_mm512_cmp_pd_mask(x, low, _CMP_NLT_UQ), a, b));
+  }
+#endif
+  return choose(x < low, Vec<T, A>(T(0)), a * b);
+}
+
 /// x = 2^exponent * mantissa, mantissa in [1, 2), for positive normal x. NaN has a NaN mantissa.
 template <class T, class A>
 inline void split_exponent(const Vec<T, A>& x, Vec<T, A>& exponent, Vec<T, A>& mantissa) {
@@ -172,9 +186,45 @@ inline Vec<float, A> load_16_bit(const S* from) {
   return load<float, A>(to);
 }
 
-/// Fetches the cache line at p into L2, if there is memory at p.
-inline void prefetch(const void* p) {
-  __builtin_prefetch(p, 0, 2);
+/// A vector of consecutive elements.
+template <class S, class T, class A>
+inline Vec<T, A> load_widened(const S* from) {
+  if constexpr (std::is_same_v<S, T>) {
+    return load<T, A>(from);
+  } else if constexpr (std::is_same_v<T, float> && sizeof(S) == 2) {
+    return load_16_bit<A>(from);
+  } else {
+    alignas(64) T to[kLanes<T, A>];
+    for (int i = 0; i < kLanes<T, A>; ++i) to[i] = widen<T>(from[i]);
+    return load<T, A>(to);
+  }
+}
+
+enum class Cache { l1, l2 };
+/// Fetches the cache line at p, if there is memory at p.
+template <Cache cache>
+[[gnu::always_inline]] inline void prefetch(const void* p) {
+  __builtin_prefetch(p, 0, cache == Cache::l1 ? 3 : 2);
+}
+
+template <class T, class A>
+using IntVec = xsimd::batch<IntOf<T>, A>;
+
+/// The lanes of `words` that have the bit that is set in `bit`.
+template <class T, class A>
+inline Mask<T, A> has_bit(const IntVec<T, A>& words, const IntVec<T, A>& bit) {
+#if defined(__AVX512F__)
+  if constexpr (is_avx512<A> && sizeof(T) == 4) {
+    return Mask<T, A>(_mm512_test_epi32_mask(words, bit));
+  } else if constexpr (is_avx512<A>) {
+    return Mask<T, A>(_mm512_test_epi64_mask(words, bit));
+  }
+#endif
+#if XSIMD_VERSION_MAJOR < 10
+  return xsimd::bool_cast((words & bit) == bit);
+#else
+  return xsimd::batch_bool_cast<T>((words & bit) == bit);
+#endif
 }
 
 /// Bit i decides lane i.
@@ -185,18 +235,11 @@ inline Mask<T, A> mask_of_bits(std::uint64_t bits) {
     return Mask<T, A>(static_cast<typename Mask<T, A>::register_type>(bits));
   }
 #endif
-  using Int = xsimd::batch<IntOf<T>, A>;
   constexpr int n = kLanes<T, A>;
   alignas(64) IntOf<T> lane_bit[n];
   for (int i = 0; i < n; ++i) lane_bit[i] = IntOf<T>{1} << i;
-  const Int lane = Int::load_unaligned(lane_bit);
-  const auto set =
-      (Int(static_cast<IntOf<T>>(bits & ((std::uint64_t{1} << n) - 1))) & lane) == lane;
-#if XSIMD_VERSION_MAJOR < 10
-  return xsimd::bool_cast(set);
-#else
-  return xsimd::batch_bool_cast<T>(set);
-#endif
+  return has_bit<T, A>(IntVec<T, A>(static_cast<IntOf<T>>(bits & ((std::uint64_t{1} << n) - 1))),
+                       IntVec<T, A>::load_unaligned(lane_bit));
 }
 
 /// Bit i: byte i of 64 is not 0.
@@ -237,116 +280,6 @@ inline Vec<T, A> absolute(const Vec<T, A>& x) {
 template <class T, class A>
 inline Vec<T, A> with_sign(const Vec<T, A>& x, const Vec<T, A>& sign) {
   return x | (sign & Vec<T, A>(T(-0.0)));
-}
-
-#if defined(__AVX512F__)
-/// 16 x 16 floats: pairs within 128 bits, then quarters across the register.
-inline void transpose_avx512(__m512 (&x)[16]) {
-  __m512 a[16], b[16];
-  for (int i = 0; i < 16; i += 2) {
-    a[i] = _mm512_unpacklo_ps(x[i], x[i + 1]);
-    a[i + 1] = _mm512_unpackhi_ps(x[i], x[i + 1]);
-  }
-  for (int i = 0; i < 16; i += 4) {  // b[i + c]: column c of rows i .. i+3, in each quarter
-    for (int h = 0; h < 2; ++h) {
-      const __m512d low = _mm512_castps_pd(a[i + h]), high = _mm512_castps_pd(a[i + 2 + h]);
-      b[i + 2 * h] = _mm512_castpd_ps(_mm512_unpacklo_pd(low, high));
-      b[i + 2 * h + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(low, high));
-    }
-  }
-  for (int c = 0; c < 4; ++c) {
-    const __m512 even_low = _mm512_shuffle_f32x4(b[c], b[4 + c], 0x88);
-    const __m512 odd_low = _mm512_shuffle_f32x4(b[c], b[4 + c], 0xdd);
-    const __m512 even_high = _mm512_shuffle_f32x4(b[8 + c], b[12 + c], 0x88);
-    const __m512 odd_high = _mm512_shuffle_f32x4(b[8 + c], b[12 + c], 0xdd);
-    x[c] = _mm512_shuffle_f32x4(even_low, even_high, 0x88);
-    x[8 + c] = _mm512_shuffle_f32x4(even_low, even_high, 0xdd);
-    x[4 + c] = _mm512_shuffle_f32x4(odd_low, odd_high, 0x88);
-    x[12 + c] = _mm512_shuffle_f32x4(odd_low, odd_high, 0xdd);
-  }
-}
-
-inline void transpose_avx512(__m512d (&x)[8]) {
-  __m512d a[8];
-  for (int i = 0; i < 8; i += 2) {
-    a[i] = _mm512_unpacklo_pd(x[i], x[i + 1]);
-    a[i + 1] = _mm512_unpackhi_pd(x[i], x[i + 1]);
-  }
-  for (int c = 0; c < 2; ++c) {
-    const __m512d even_low = _mm512_shuffle_f64x2(a[c], a[2 + c], 0x88);
-    const __m512d odd_low = _mm512_shuffle_f64x2(a[c], a[2 + c], 0xdd);
-    const __m512d even_high = _mm512_shuffle_f64x2(a[4 + c], a[6 + c], 0x88);
-    const __m512d odd_high = _mm512_shuffle_f64x2(a[4 + c], a[6 + c], 0xdd);
-    x[c] = _mm512_shuffle_f64x2(even_low, even_high, 0x88);
-    x[4 + c] = _mm512_shuffle_f64x2(even_low, even_high, 0xdd);
-    x[2 + c] = _mm512_shuffle_f64x2(odd_low, odd_high, 0x88);
-    x[6 + c] = _mm512_shuffle_f64x2(odd_low, odd_high, 0xdd);
-  }
-}
-#endif
-
-#if defined(__AVX2__)
-inline void transpose_avx2(__m256 (&x)[8]) {
-  __m256 a[8], b[8];
-  for (int i = 0; i < 8; i += 2) {
-    a[i] = _mm256_unpacklo_ps(x[i], x[i + 1]);
-    a[i + 1] = _mm256_unpackhi_ps(x[i], x[i + 1]);
-  }
-  for (int i = 0; i < 8; i += 4) {
-    for (int h = 0; h < 2; ++h) {
-      b[i + 2 * h] = _mm256_shuffle_ps(a[i + h], a[i + 2 + h], 0x44);
-      b[i + 2 * h + 1] = _mm256_shuffle_ps(a[i + h], a[i + 2 + h], 0xee);
-    }
-  }
-  for (int c = 0; c < 4; ++c) {
-    x[c] = _mm256_permute2f128_ps(b[c], b[4 + c], 0x20);
-    x[4 + c] = _mm256_permute2f128_ps(b[c], b[4 + c], 0x31);
-  }
-}
-
-inline void transpose_avx2(__m256d (&x)[4]) {
-  __m256d a[4];
-  for (int i = 0; i < 4; i += 2) {
-    a[i] = _mm256_unpacklo_pd(x[i], x[i + 1]);
-    a[i + 1] = _mm256_unpackhi_pd(x[i], x[i + 1]);
-  }
-  for (int c = 0; c < 2; ++c) {
-    x[c] = _mm256_permute2f128_pd(a[c], a[2 + c], 0x20);
-    x[2 + c] = _mm256_permute2f128_pd(a[c], a[2 + c], 0x31);
-  }
-}
-#endif
-
-/// log2(n) perfect shuffles: what xsimd can express where its zips span the whole register.
-template <class T, class A, int n>
-inline void transpose_zips(Vec<T, A> (&x)[n]) {
-  for (int stage = 1; stage < n; stage *= 2) {
-    Vec<T, A> y[n];
-    for (int i = 0; i < n / 2; ++i) {
-      y[2 * i] = xsimd::zip_lo(x[i], x[i + n / 2]);
-      y[2 * i + 1] = xsimd::zip_hi(x[i], x[i + n / 2]);
-    }
-    for (int i = 0; i < n; ++i) x[i] = y[i];
-  }
-}
-
-/// Rows become columns: x[i][j] -> x[j][i], in registers.
-template <class T, class A, int n>
-inline void transpose_square(Vec<T, A> (&x)[n]) {
-  static_assert(n == kLanes<T, A>);
-  using Register = typename Vec<T, A>::register_type;
-  if constexpr (sizeof(Register) == 16) {
-    transpose_zips<T, A>(x);
-  } else {
-    Register r[n];
-    for (int i = 0; i < n; ++i) r[i] = x[i];
-#if defined(__AVX512F__)
-    transpose_avx512(r);
-#elif defined(__AVX2__)
-    transpose_avx2(r);
-#endif
-    for (int i = 0; i < n; ++i) x[i] = Vec<T, A>(r[i]);
-  }
 }
 
 }  // namespace lookback::kernels

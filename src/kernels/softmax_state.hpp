@@ -43,9 +43,12 @@ struct SoftmaxState {
   /// What scores are taken relative to: the maximum, or 0 where every score so far was -inf.
   V origin() const { return choose(max == V(-kInfinity<T>), V(T(0)), max); }
 
-  /// The weight, not yet divided by the sum, of score s.
-  static V weight(const V& s, const V& origin, const V& rate) {
-    return exp2_nonpositive<T, A>((s - origin) * rate);
+  /// Scores become weights, not yet divided by the sum.
+  template <int n>
+  [[gnu::always_inline]] static void weigh(V (&s)[n], const V (&origin)[n], const V& rate) {
+#pragma GCC unroll 8
+    for (int i = 0; i < n; ++i) s[i] = (s[i] - origin[i]) * rate;
+    exp2_nonpositive<T, A>(s);
   }
 
   /// Folds in the state of later keys. mine and theirs are the factors for the two blends.

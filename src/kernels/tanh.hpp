@@ -26,29 +26,46 @@ struct Tanh<double> {  // 2.6e-20
   static constexpr int newton_steps = 4;
 };
 
-/// Beyond `small`: (1 - t) / (1 + t), t = exp(-2 |x|). NaN for NaN, +-1 at infinity.
-template <class T, class A>
-inline Vec<T, A> tanh_of(const Vec<T, A>& x) {
+/// x = tanh x. Beyond `small`: (1 - t) / (1 + t), t = exp(-2 |x|). NaN for NaN, +-1 at infinity.
+/// Step by step for all n, as exp2.
+template <class T, class A, int n>
+inline void tanh_of(Vec<T, A> (&x)[n]) {
   using V = Vec<T, A>;
   using C = Tanh<T>;
-  const V magnitude = absolute<T, A>(x);
-  const V t = exp2_nonpositive<T, A>(magnitude * V(T(-0x1.71547652b82fep+1)));
-  // 1 / (1 + t), in [1/2, 1], from a straight line; a division would take the longest of all.
-  const V denominator = V(T(1)) + t;
-  V inverse = multiply_add(denominator, V(T(-16.0 / 34.0)), V(T(48.0 / 34.0)));
-#pragma GCC unroll 4
-  for (int i = 0; i < C::newton_steps; ++i) {
-    const V error = multiply_add(-denominator, inverse, V(T(1)));
-    inverse = multiply_add(inverse, error, inverse);
-  }
-  const V large = (V(T(1)) - t) * inverse;
-  const V square = magnitude * magnitude;
-  constexpr int terms = sizeof(C::c) / sizeof(T);
-  V series = V(C::c[terms - 1]);
+  V t[n], denominator[n], inverse[n];
 #pragma GCC unroll 8
-  for (int i = terms - 2; i >= 0; --i) series = multiply_add(series, square, V(C::c[i]));
-  const V small = multiply_add(magnitude * square, series, magnitude);
-  return with_sign<T, A>(choose(magnitude < V(C::small), small, large), x);
+  for (int i = 0; i < n; ++i) t[i] = absolute<T, A>(x[i]) * V(T(-0x1.71547652b82fep+1));
+  exp2_nonpositive<T, A>(t);
+  // 1 / (1 + t), in [1/2, 1], from a straight line; a division would take the longest of all.
+#pragma GCC unroll 8
+  for (int i = 0; i < n; ++i) {
+    denominator[i] = V(T(1)) + t[i];
+    inverse[i] = multiply_add(denominator[i], V(T(-16.0 / 34.0)), V(T(48.0 / 34.0)));
+  }
+#pragma GCC unroll 4
+  for (int step = 0; step < C::newton_steps; ++step) {
+#pragma GCC unroll 8
+    for (int i = 0; i < n; ++i) {
+      const V error = multiply_add(-denominator[i], inverse[i], V(T(1)));
+      inverse[i] = multiply_add(inverse[i], error, inverse[i]);
+    }
+  }
+  constexpr int terms = sizeof(C::c) / sizeof(T);
+  V series[n];
+#pragma GCC unroll 8
+  for (int i = 0; i < n; ++i) series[i] = V(C::c[terms - 1]);
+#pragma GCC unroll 8
+  for (int c = terms - 2; c >= 0; --c) {
+#pragma GCC unroll 8
+    for (int i = 0; i < n; ++i) series[i] = multiply_add(series[i], x[i] * x[i], V(C::c[c]));
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < n; ++i) {
+    const V magnitude = absolute<T, A>(x[i]), square = x[i] * x[i];
+    const V large = (V(T(1)) - t[i]) * inverse[i];
+    const V small = multiply_add(magnitude * square, series[i], magnitude);
+    x[i] = with_sign<T, A>(choose(magnitude < V(C::small), small, large), x[i]);
+  }
 }
 
 }  // namespace lookback::kernels

@@ -121,6 +121,14 @@ struct VisibleKeys {
 
   void see_all(std::int64_t n) { some = all = range_bits(0, n); }
 
+  /// Bit i of word[r]: row r sees key first + i. Not if whole().
+  template <class Word>
+  void words_from(std::int64_t first, Word (&word)[Rows]) const {
+    for (int r = 0; r < Rows; ++r) {
+      word[r] = static_cast<Word>(row[r].from(first, 8 * sizeof(Word)));
+    }
+  }
+
   template <class A, class T>
   void look(const RowBlock<T>& block, std::int64_t first_row, std::int64_t n_rows,
             std::int64_t first, std::int64_t n) {
@@ -128,13 +136,11 @@ struct VisibleKeys {
     const RangeOfRows range(rows, n_rows);
     some = {};
     if (range.end <= first || range.first >= first + n) return;
-    if (!block.visibility && range.all_see(first, first + n)) return see_all(n);
+    const bool in_range = range.all_see(first, first + n);
+    if (!block.visibility && in_range) return see_all(n);
     all = range_bits(0, n);
     for (std::int64_t r = 0; r < n_rows; ++r) {
-      row[r] =
-          range_bits(clamp(rows[r].first_key - first, 0, n),
-                     clamp(rows[r].gap_first - first, 0, n)) |
-          range_bits(clamp(rows[r].gap_end - first, 0, n), clamp(rows[r].end_key - first, 0, n));
+      row[r] = in_range ? all : range_of(rows[r], first, n);
     }
     if (block.visibility) narrow<A>(*block.visibility, first_row, n_rows, first, n);
     for (std::int64_t r = 0; r < n_rows; ++r) {
@@ -145,6 +151,12 @@ struct VisibleKeys {
   }
 
  private:
+  static KeyBits range_of(const Row& row, std::int64_t first, std::int64_t n) {
+    const auto at = [&](std::int64_t key) { return clamp(key - first, 0, n); };
+    return range_bits(at(row.first_key), at(row.gap_first)) |
+           range_bits(at(row.gap_end), at(row.end_key));
+  }
+
   template <class A>
   void narrow(const Visibility& v, std::int64_t first_row, std::int64_t n_rows, std::int64_t first,
               std::int64_t n) {
@@ -167,27 +179,12 @@ struct VisibleKeys {
       }
       if (v.has_mask) {
         if (r == 0 || rows[r].mask != rows[r - 1].mask) {
-          const std::uint8_t* at = rows[r].mask + first * v.mask_key_stride;
-          mask = mask_bits<A>(at, v.mask_key_stride, n);
-          prefetch(at + kKeyBlock);  // of the next block, if keys lie side by side
-          prefetch(at + kKeyBlock + 64);
+          mask = mask_bits<A>(rows[r].mask + first * v.mask_key_stride, v.mask_key_stride, n);
         }
         row[r] = row[r] & mask;
       }
     }
   }
 };
-
-/// Bit i of word j becomes bit j of word i.
-inline void transpose_bits(std::uint64_t (&x)[64]) {
-  std::uint64_t mask = 0x00000000ffffffff;
-  for (int width = 32; width > 0; width /= 2, mask ^= mask << width) {
-    for (int i = 0; i < 64; i = ((i | width) + 1) & ~width) {
-      const std::uint64_t swap = ((x[i] >> width) ^ x[i | width]) & mask;
-      x[i] ^= swap << width;
-      x[i | width] ^= swap;
-    }
-  }
-}
 
 }  // namespace lookback::kernels
