@@ -92,10 +92,11 @@ struct Views {
 /// Packed sequences: rows are numbered by token, keys within their own sequence (received: by
 /// token); rows hold as many keys as k has tokens, 0 or -inf beyond the sequence's own; pooled has
 /// no meaning. Throws Error. Everything is checked before anything is written.
-void align(const Tensor& q, const Tensor& k, const Views& views, const Options& options = {});
+LOOKBACK_API void align(const Tensor& q, const Tensor& k, const Views& views,
+                        const Options& options = {});
 
 /// The same, and the context of attend() on the way.
-void align(const Tensor& q, const Tensor& k, const Tensor& v, const OutputTensor& out,
-           const Views& views, const Options& options = {});
+LOOKBACK_API void align(const Tensor& q, const Tensor& k, const Tensor& v, const OutputTensor& out,
+                        const Views& views, const Options& options = {});
 
 }  // namespace lookback

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "lookback/error.hpp"
+#include "lookback/export.h"
 #include "lookback/score_hook.h"
 #include "lookback/tensor.hpp"
 #include "lookback/visibility.hpp"
@@ -105,7 +106,7 @@ struct Outputs {
 /// - Beyond these arrays it uses a fixed scratch per thread; nothing grows with n_q x n_k.
 ///
 /// Throws Error. Everything is checked before anything is written.
-void attend(const Tensor& q, const Tensor& k, const Tensor& v, const Outputs& outputs,
-            const Options& options = {});
+LOOKBACK_API void attend(const Tensor& q, const Tensor& k, const Tensor& v, const Outputs& outputs,
+                         const Options& options = {});
 
 }  // namespace lookback

@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "lookback/export.h"
+
 namespace lookback {
 
 enum class ErrorCode {
@@ -14,7 +16,7 @@ enum class ErrorCode {
 };
 
 /// what() is one sentence that names the argument, the value and what would do.
-class Error : public std::runtime_error {
+class LOOKBACK_API Error : public std::runtime_error {
  public:
   Error(ErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
   ErrorCode code() const noexcept { return code_; }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "lookback/export.h"
 #include "lookback/score_hook.h"
 
 namespace lookback {
@@ -11,7 +12,7 @@ namespace lookback {
 /// T5's bucketed relative position bias (Raffel et al. 2020, section 2.1): adds
 /// table[bucket(key - position)][head] to every score. Half of the buckets (all of them if not
 /// bidirectional) count distances one by one, the rest grow logarithmically up to max_distance.
-class RelativeBias {
+class LOOKBACK_API RelativeBias {
  public:
   /// table holds [buckets, heads]. Throws Error if a size is not positive or the table's is not
   /// buckets * heads.
@@ -35,7 +36,7 @@ class RelativeBias {
 };
 
 /// Subtracts ln(1 + |position - key|) * rate: weights fall with a power of the distance.
-struct DistanceDecay {
+struct LOOKBACK_API DistanceDecay {
   float rate;
 
   /// The hook; user is the DistanceDecay.
@@ -44,7 +45,7 @@ struct DistanceDecay {
 
 /// Adds a constant to every score, which changes no weight: the least a hook can do, for measuring
 /// what calling one costs.
-struct AddConstant {
+struct LOOKBACK_API AddConstant {
   float value;
 
   /// The hook; user is the AddConstant.

@@ -25,6 +25,6 @@ struct Part {
 /// float64 parts make a float64 result; other types are computed in float32 and may be mixed. lse
 /// is float64 or float32 accordingly. The outputs share no memory with the parts. No parts at all
 /// make an empty result. Throws Error; everything is checked before anything is written.
-void merge(std::span<const Part> parts, const Outputs& outputs);
+LOOKBACK_API void merge(std::span<const Part> parts, const Outputs& outputs);
 
 }  // namespace lookback

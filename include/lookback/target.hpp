@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "lookback/export.h"
+
 namespace lookback {
 
 struct Target {
@@ -16,24 +18,24 @@ struct Target {
 };
 
 /// Best first.
-std::vector<Target> targets();
+LOOKBACK_API std::vector<Target> targets();
 
 /// The one that calls use: the best supported one, unless the environment variable LOOKBACK_ISA or
 /// set_target() names another. Throws Error (unsupported_target) if LOOKBACK_ISA names one that is
 /// not here.
-std::string active_target();
+LOOKBACK_API std::string active_target();
 
 /// Affects calls that start afterwards, in the whole process. Throws Error (unsupported_target).
-void set_target(std::string_view name);
+LOOKBACK_API void set_target(std::string_view name);
 
 /// Keys are taken in blocks and blocks in chunks of these sizes, the same on every machine.
 struct BlockSizes {
   std::int64_t key_block;
   std::int64_t chunk;
 };
-BlockSizes block_sizes();
+LOOKBACK_API BlockSizes block_sizes();
 
 /// Semantic version, "1.2.3".
-const char* version();
+LOOKBACK_API const char* version();
 
 }  // namespace lookback

@@ -1,8 +1,10 @@
-# The program in the README is the one that is compiled. Given: source.
+# The programs in the README are the ones that are compiled. Given: source.
 cmake_minimum_required(VERSION 3.22)
 file(READ ${source}/README.md readme)
-file(READ ${source}/tests/build/readme_example.cpp program)
-string(FIND "${readme}" "```cpp\n${program}```" at)
-if(at EQUAL -1)
-  message(FATAL_ERROR "README.md does not hold tests/build/readme_example.cpp as it stands")
-endif()
+foreach(language cpp c)
+  file(READ ${source}/tests/build/readme_example.${language} program)
+  string(FIND "${readme}" "```${language}\n${program}```" at)
+  if(at EQUAL -1)
+    message(FATAL_ERROR "README.md does not hold tests/build/readme_example.${language} as it stands")
+  endif()
+endforeach()

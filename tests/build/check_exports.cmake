@@ -1,0 +1,71 @@
+# A library shows what its headers mark with LOOKBACK_API, all of it and nothing else: no kernels,
+# no copies of the standard library's templates. Something shared that embeds the static library
+# shows no more of lookback either. Given: source, shared, static, nm, compiler, work.
+cmake_minimum_required(VERSION 3.22)
+file(GLOB headers ${source}/include/lookback/*.h ${source}/include/lookback/*.hpp)
+set(wanted)
+foreach(header ${headers})
+  file(READ ${header} text)
+  string(REGEX MATCHALL "(class|struct) LOOKBACK_API [A-Za-z]+|\nLOOKBACK_API [^;(]+\\("
+         marked "${text}")
+  foreach(declaration ${marked})
+    string(REGEX MATCH "([A-Za-z_]+)\\(?$" name "${declaration}")
+    set(name ${CMAKE_MATCH_1})
+    if(header MATCHES "\\.hpp$")
+      set(name lookback::${name})
+    endif()
+    list(APPEND wanted ${name})
+  endforeach()
+endforeach()
+list(REMOVE_DUPLICATES wanted)
+list(LENGTH wanted count)
+if(count LESS 20)
+  message(FATAL_ERROR "Only ${count} names were found in the headers: ${wanted}")
+endif()
+
+# The names that a library shows, without the arguments of functions.
+function(names_shown library result)
+  execute_process(COMMAND ${nm} -D -C --defined-only ${library} OUTPUT_VARIABLE symbols
+                  COMMAND_ERROR_IS_FATAL ANY)
+  string(REGEX REPLACE "[[(][^\n]*" "" symbols "${symbols}")
+  string(REGEX MATCHALL "[^\n]+" lines "${symbols}")
+  set(shown)
+  foreach(line ${lines})
+    string(REGEX REPLACE "^[0-9a-f]+ [A-Za-z] ((typeinfo name|typeinfo|vtable) for )?" ""
+           name "${line}")
+    list(APPEND shown "${name}")
+  endforeach()
+  set(${result} ${shown} PARENT_SCOPE)
+endfunction()
+
+function(check_not_more name library)
+  string(REGEX MATCH "^(lookback::[A-Za-z_]+|lookback_[a-z_]+)" known "${name}")
+  if(NOT known IN_LIST wanted)
+    message(SEND_ERROR "${library} shows ${name}")
+  endif()
+endfunction()
+
+names_shown(${shared} shown)
+set(seen)
+foreach(name ${shown})
+  check_not_more("${name}" ${shared})
+  string(REGEX MATCH "^(lookback::[A-Za-z_]+|lookback_[a-z_]+)" known "${name}")
+  list(APPEND seen ${known})
+endforeach()
+foreach(name ${wanted})
+  if(NOT name IN_LIST seen)
+    message(SEND_ERROR "${shared} does not show ${name}, which its header marks")
+  endif()
+endforeach()
+
+file(MAKE_DIRECTORY ${work})
+execute_process(COMMAND ${compiler} -shared -o ${work}/embedding.so -Wl,--whole-archive ${static}
+                        -Wl,--no-whole-archive
+                COMMAND_ERROR_IS_FATAL ANY)
+names_shown(${work}/embedding.so shown)
+foreach(name ${shown})
+  if(name MATCHES "^lookback")
+    check_not_more("${name}" ${work}/embedding.so)
+  endif()
+endforeach()
+message("${count} names are shown, and no others.")
