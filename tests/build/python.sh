@@ -1,35 +1,59 @@
 #!/bin/sh
-# Installs tools/python with pip into a fresh virtual environment and runs its tests on NumPy. If
-# LOOKBACK_TEST_TORCH_PYTHON names a Python that has torch and pytest, and perhaps transformers, they
-# run there too, with what is installed beside them.
+# Installs tools/python with pip and runs its tests.
 #
-#   python.sh SOURCE WORK
+#   python.sh numpy SOURCE WORK [BUILD]    in a fresh virtual environment with NumPy
+#   python.sh torch SOURCE WORK [BUILD]    beside what LOOKBACK_TEST_TORCH_PYTHON, a Python, has:
+#                                          PyTorch and pytest, and perhaps transformers
+#
+# With BUILD, the engine and the command are those of that build and not compiled again.
 set -eu
-source=$1
-work=$2
-python=${LOOKBACK_TEST_PYTHON:-python3}
+case ${1-} in
+  numpy | torch) ;;
+  *)
+    sed -n '2,8s/^# \{0,1\}//p' "$0" >&2
+    exit 2
+    ;;
+esac
+kind=$1
+source=$2
+work=$3
+build=${4:-}
 
 skip() {
   echo "skipped: $1"
   exit 0
 }
 
-"$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null ||
-  skip "no Python 3.10 or later here"
 rm -rf "$work"
 mkdir -p "$work"
-"$python" -m venv "$work/venv" >"$work/log" 2>&1 || skip "no virtual environment can be made here"
-"$work/venv/bin/pip" install numpy pytest scikit-build-core nanobind >"$work/log" 2>&1 ||
-  skip "pip cannot reach its index: $(tail -n 1 "$work/log")"
-"$work/venv/bin/pip" install "$source/tools/python"
+case $kind in
+  numpy)
+    python=${LOOKBACK_TEST_PYTHON:-python3}
+    "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null ||
+      skip "no Python 3.10 or later here"
+    "$python" -m venv "$work/venv" >"$work/log" 2>&1 || skip "no virtual environment can be made here"
+    python=$work/venv/bin/python
+    "$python" -m pip install numpy pytest cffi matplotlib ml_dtypes >"$work/log" 2>&1 ||
+      skip "pip cannot reach its index: $(tail -n 1 "$work/log")"
+    set --
+    ;;
+  torch)
+    python=${LOOKBACK_TEST_TORCH_PYTHON:-}
+    [ -n "$python" ] || skip "LOOKBACK_TEST_TORCH_PYTHON names no Python with PyTorch"
+    set -- --no-deps --target "$work/beside"
+    export PYTHONPATH="$work/beside"
+    ;;
+esac
+
+if [ -n "$build" ]; then
+  cmake --install "$build" --prefix "$work/prefix" >"$work/log"
+  export LOOKBACK_TEST_COMMAND="$work/prefix/bin/lookback"
+  set -- "$@" --config-settings=cmake.define.LOOKBACK_USE_INSTALLED=ON \
+              --config-settings=cmake.define.CMAKE_PREFIX_PATH="$work/prefix"
+fi
+"$python" -m pip --disable-pip-version-check --quiet install "$@" "$source/tools/python"
 
 # The tests must see the installed package, and leave nothing in the sources.
 cd "$work"
 export PYTHONDONTWRITEBYTECODE=1
-"$work/venv/bin/python" -m pytest -p no:cacheprovider -rs "$source/tools/python/tests"
-
-torch_python=${LOOKBACK_TEST_TORCH_PYTHON:-}
-[ -n "$torch_python" ] || exit 0
-"$torch_python" -m pip install --no-deps --target "$work/beside" "$source/tools/python"
-PYTHONPATH=$work/beside "$torch_python" -m pytest -p no:cacheprovider -rs \
-  "$source/tools/python/tests"
+exec "$python" -m pytest -p no:cacheprovider --quiet -rs "$source/tools/python/tests"

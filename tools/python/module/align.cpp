@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <deque>
+#include <string_view>
 
 #include "bindings.hpp"
 #include "engine.hpp"
@@ -11,7 +12,8 @@
 namespace lookback::python {
 namespace {
 
-/// The keywords of the views; invalid handles are those that were left out, None or False.
+/// The keywords of the views; invalid handles are those that were left out, None or untrue
+/// switches.
 struct ViewKeywords {
   nb::handle rows, stage, top, summary, received, last, pooled, region, distances, heads;
 
@@ -23,7 +25,8 @@ struct ViewKeywords {
     };
     for (const auto& [known, place] : places) {
       if (std::strcmp(known, name) != 0) continue;
-      if (!value.is_none() && value.ptr() != Py_False) *place = value;
+      const bool is_switch = place == &summary || place == &received;
+      if (!value.is_none() && !(is_switch && PyObject_IsTrue(value.ptr()) == 0)) *place = value;
       return true;
     }
     return false;
@@ -63,7 +66,7 @@ class Asked {
     const std::size_t heads = word(keywords.heads, "heads", reductions, "'each', 'mean' or 'max'");
     if (heads < std::size(reductions)) views_.heads = static_cast<Heads>(heads);
     if (views_.heads != Heads::each) extent_[1] = 1;
-    if (keywords.rows.is_valid()) set_rows(keywords);
+    set_rows(keywords);
     if (keywords.top.is_valid()) set_top(keywords.top);
     if (keywords.summary.is_valid()) set_summary(q_view);
     if (keywords.received.is_valid()) set_received();
@@ -96,15 +99,19 @@ class Asked {
 
   void set_rows(const ViewKeywords& keywords) {
     constexpr const char* stages[] = {"scaled", "capped", "final", "weights"};
+    constexpr const char* choice = "'scaled', 'capped', 'final' or 'weights'";
+    const std::size_t word_of_stage = word(keywords.stage, "stage", stages, choice);
+    const Stage stage =
+        word_of_stage < std::size(stages) ? static_cast<Stage>(word_of_stage) : Stage::weights;
+    if (!keywords.rows.is_valid()) {
+      if (stage != Stage::weights) throw_value_error("stage is given without rows; give both");
+      return;
+    }
     nb::object rows = nb::borrow(keywords.rows);
-    if (PyLong_Check(rows.ptr())) rows = nb::make_tuple(rows);
+    if (is_one_int(rows)) rows = nb::make_tuple(rows);
     const auto chosen = rows_.emplace(rows, "rows").values();
-    const std::size_t stage =
-        word(keywords.stage, "stage", stages, "'scaled', 'capped', 'final' or 'weights'");
-    RowsView view{chosen, Stage::weights,
-                  add("rows", static_cast<std::int64_t>(chosen.size()), n_k_)};
-    if (stage < std::size(stages)) view.stage = static_cast<Stage>(stage);
-    views_.rows = view;
+    views_.rows =
+        RowsView{chosen, stage, add("rows", static_cast<std::int64_t>(chosen.size()), n_k_)};
   }
 
   void set_top(nb::handle given) {
@@ -192,6 +199,37 @@ class Asked {
   std::deque<std::pair<const char*, nb::object>> results_;
 };
 
+/// Where row 0 of each sequence stands, or None if nothing says so.
+nb::object offsets_of(const Options& options, const Tensor& q, const Tensor& k) {
+  const std::int64_t n_q = q.extent[2], n_k = k.extent[2];
+  if (options.q_bounds || (!options.position && n_q != n_k)) return nb::none();
+  nb::list offsets;
+  for (std::int64_t s = 0; s < q.extent[0]; ++s) {
+    const std::int64_t keys =
+        options.lengths ? (*options.lengths)[static_cast<std::size_t>(s)] : n_k;
+    offsets.append(options.position ? options.position->offset(s, n_q, keys) : 0);
+  }
+  return offsets;
+}
+
+/// The call, for a page of all its weights.
+nb::object describe(const Array& q, const Array& k, const Tensor& q_view, const Tensor& k_view,
+                    const Options& options, const nb::kwargs& kwargs) {
+  nb::dict others;
+  ViewKeywords views;
+  for (const auto& [key, value] : kwargs) {
+    const std::string_view name = nb::borrow<nb::str>(key).c_str();
+    if (name == "causal" || name == "position" || name == "progress") continue;
+    if (!views.set(name.data(), value) && !value.is_none()) others[key] = value;
+  }
+  const auto [B, H, n_q, d] = q_view.extent;
+  const nb::object extents = nb::make_tuple(B, H, n_q, k_view.extent[2]);
+  const std::int64_t score_bytes = size_of(statistics_type(q_view.type));
+  const nb::object call = nb::module_::import_("lookback._page").attr("Call");
+  return call(q.object(), k.object(), extents, score_bytes, options.causal,
+              offsets_of(options, q_view, k_view), others);
+}
+
 }  // namespace
 
 nb::object align(nb::handle q_given, nb::handle k_given, const nb::kwargs& kwargs) {
@@ -211,7 +249,7 @@ nb::object align(nb::handle q_given, nb::handle k_given, const nb::kwargs& kwarg
     align(q_view, k_view, asked.views(), options.options());
   }
   const nb::object alignment = nb::module_::import_("lookback._alignment").attr("Alignment");
-  return alignment(asked.results());
+  return alignment(asked.results(), describe(q, k, q_view, k_view, options.options(), kwargs));
 }
 
 }  // namespace lookback::python

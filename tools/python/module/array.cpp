@@ -8,30 +8,27 @@
 namespace lookback::python {
 namespace {
 
-/// The modules' functions, looked up once; never freed, since the interpreter may be gone by then.
+/// What is used of NumPy and PyTorch. The interpreter's lock guards its members; that of a static's
+/// initialisation must not be held while Python runs, which may wait for another thread.
 struct Frameworks {
-  nb::object numpy_empty = nb::module_::import_("numpy").attr("empty");
-  nb::object torch_tensor, torch;
-
-  static Frameworks& get() {
-    static auto* frameworks = new Frameworks;
-    return *frameworks;
-  }
+  nb::object numpy_empty, torch_tensor, torch;
+  const dlpack::ExchangeTable* torch_table = nullptr;
 
   /// torch.Tensor, or null while PyTorch has not been imported.
   PyTypeObject* tensor_type() {
-    if (!torch_tensor.is_valid()) {
-      const nb::object loaded = nb::steal(PyImport_GetModule(nb::str("torch").ptr()));
-      if (!loaded.is_valid() || !nb::hasattr(loaded, "Tensor")) {
-        PyErr_Clear();
-        return nullptr;
-      }
-      torch = loaded;
-      torch_tensor = loaded.attr("Tensor");
-    }
+    if (!torch_tensor.is_valid()) find_torch();
     return reinterpret_cast<PyTypeObject*>(torch_tensor.ptr());
   }
+
+ private:
+  void find_torch();
 };
+
+/// Never freed, since the interpreter may be gone by then.
+Frameworks& frameworks() {
+  static auto* const frameworks = new Frameworks;
+  return *frameworks;
+}
 
 /// The element type of a buffer's format, one character after an optional byte order.
 dlpack::DataType dtype_of_format(const char* format, Py_ssize_t item_size) {
@@ -62,23 +59,27 @@ const dlpack::ExchangeTable* exchange_table(nb::handle type) {
   return table && table->tensor_from_object ? table : nullptr;
 }
 
-/// That of PyTorch's tensors, looked up once.
-const dlpack::ExchangeTable* torch_table() {
-  static const dlpack::ExchangeTable* table = exchange_table(Frameworks::get().torch_tensor);
-  return table;
-}
-
-/// Gradients would be lost without a word.
-void require_no_gradient(nb::handle object, const char* name) {
-  const nb::object requires_grad = nb::steal(PyObject_GetAttrString(object.ptr(), "requires_grad"));
-  if (!requires_grad.is_valid()) {
+void Frameworks::find_torch() {
+  const nb::object loaded = nb::steal(PyImport_GetModule(nb::str("torch").ptr()));
+  if (!loaded.is_valid() || !nb::hasattr(loaded, "Tensor")) {  // yet
     PyErr_Clear();
     return;
   }
-  if (requires_grad.ptr() != Py_True) return;
-  if (!nb::cast<bool>(Frameworks::get().torch.attr("is_grad_enabled")())) return;
-  throw_type_error(name, " requires grad, which lookback does not compute; pass ", name,
-                   ".detach() or call under torch.no_grad()");
+  torch = loaded;
+  torch_tensor = loaded.attr("Tensor");
+  torch_table = exchange_table(torch_tensor);
+}
+
+/// What a tensor of PyTorch is besides its memory would be lost without a word.
+void require_plain_numbers(nb::handle tensor, const char* name) {
+  if (nb::object(tensor.attr("is_neg")()).ptr() == Py_True) {
+    throw_value_error(name, " is a negative view of other memory; pass ", name, ".resolve_neg()");
+  }
+  if (nb::object(tensor.attr("requires_grad")).ptr() == Py_True &&
+      nb::cast<bool>(frameworks().torch.attr("is_grad_enabled")())) {
+    throw_type_error(name, " requires grad, which lookback does not compute; pass ", name,
+                     ".detach() or call under torch.no_grad()");
+  }
 }
 
 }  // namespace
@@ -136,7 +137,7 @@ bool Array::read_bfloat16_of_numpy() {
 }
 
 bool Array::read_exchange_table() {
-  const auto* table = is_torch(object_) ? torch_table() : exchange_table(object_.type());
+  const auto* table = is_torch(object_) ? frameworks().torch_table : exchange_table(object_.type());
   if (!table) return false;
   dlpack::Tensor tensor;
   if (table->tensor_from_object(object_.ptr(), &tensor) != 0) refuse();
@@ -175,7 +176,7 @@ void Array::take(const dlpack::Tensor& tensor) {
   if (tensor.device_type != dlpack::kCpu) {
     throw_type_error(name_, " is not in the memory of the CPU; move it there");
   }
-  if (is_torch(object_)) require_no_gradient(object_, name_);
+  if (is_torch(object_)) require_plain_numbers(object_, name_);
   data_ = static_cast<char*>(tensor.data) + tensor.byte_offset;
   dtype_ = tensor.dtype;
   take_axes(static_cast<std::size_t>(tensor.ndim));
@@ -292,6 +293,10 @@ Tensor Array::broadcast() const {
   return tensor;
 }
 
+void load_numpy() {
+  frameworks().numpy_empty = nb::module_::import_("numpy").attr("empty");
+}
+
 dlpack::DataType dtype_of(Type type) {
   switch (type) {
     case Type::float32:
@@ -314,7 +319,7 @@ std::string type_name_of(nb::handle object) {
 }
 
 bool is_torch(nb::handle object) {
-  PyTypeObject* tensor = Frameworks::get().tensor_type();
+  PyTypeObject* tensor = frameworks().tensor_type();
   return tensor && PyType_IsSubtype(Py_TYPE(object.ptr()), tensor);
 }
 
@@ -324,16 +329,15 @@ nb::object make_array(nb::handle like, std::span<const std::int64_t> shape,
   for (std::size_t i = 0; i < shape.size(); ++i) {
     PyTuple_SetItem(extents.ptr(), static_cast<Py_ssize_t>(i), PyLong_FromLongLong(shape[i]));
   }
-  Frameworks& frameworks = Frameworks::get();
   const char* name = !type ? nullptr : *type == Type::int64 ? "int64" : name_of(*type);
   if (is_torch(like)) {
     if (!name) return like.attr("new_empty")(extents);
-    return like.attr("new_empty")(extents, nb::arg("dtype") = frameworks.torch.attr(name));
+    return like.attr("new_empty")(extents, nb::arg("dtype") = frameworks().torch.attr(name));
   }
-  if (name) return frameworks.numpy_empty(extents, name);
+  if (name) return frameworks().numpy_empty(extents, name);
   const nb::object dtype = nb::getattr(like, "dtype", nb::none());
-  if (!dtype.is_none()) return frameworks.numpy_empty(extents, dtype);
-  return frameworks.numpy_empty(extents, Array(like, "q").type_name());
+  if (!dtype.is_none()) return frameworks().numpy_empty(extents, dtype);
+  return frameworks().numpy_empty(extents, Array(like, "q").type_name());
 }
 
 }  // namespace lookback::python

@@ -78,6 +78,9 @@ class Array {
   dlpack::DataType dtype_{};
 };
 
+/// To be called once, before arrays are made.
+void load_numpy();
+
 /// The engine's type as DLPack's.
 dlpack::DataType dtype_of(Type type);
 

@@ -94,7 +94,7 @@ constexpr const char* kMergeDoc =
     R"doc(Joins results of attend() for the same queries over disjoint sets of keys.
 
 outs and lses are sequences of what attend(..., return_lse=True) gave; returns (out, lse) over all
-the keys together. Results of packed sequences are merged with layout="bnhd".)doc";
+the keys together. layout is that of the outs, "bhnd" if they are packed.)doc";
 
 constexpr const char* kInfoDoc =
     "Version, instruction set in use, hardware threads, and the block sizes of the engine.";

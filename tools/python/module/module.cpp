@@ -3,6 +3,7 @@
 
 #include <thread>
 
+#include "array.hpp"
 #include "bindings.hpp"
 #include "docs.hpp"
 #include "engine.hpp"
@@ -38,6 +39,7 @@ NB_MODULE(_engine, module) {
   using namespace lookback::python;
   namespace nb = nanobind;
   register_errors(module);
+  load_numpy();
   module.attr("__version__") = lookback::version();
   module.def("attend", &attend, nb::arg("q").none(), nb::arg("k").none(), nb::arg("v").none(),
              nb::arg("options"), nb::sig(kAttendSignature), kAttendDoc);

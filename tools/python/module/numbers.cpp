@@ -1,6 +1,7 @@
 #include "numbers.hpp"
 
 #include <cstring>
+#include <string_view>
 
 #include "engine.hpp"
 
@@ -70,7 +71,26 @@ bool is_narrow(const Array& array) {
          (array.dtype().code == dlpack::kFloat || array.dtype().code == dlpack::kBfloat);
 }
 
+/// An array of one axis would pass for an index if it holds one number.
+bool has_axes(nb::handle object) {
+  const nb::object rank = nb::getattr(object, "ndim", nb::none());
+  return !rank.is_none() && nb::cast<int>(rank) != 0;
+}
+
 }  // namespace
+
+bool is_one_bool(nb::handle object) {
+  if (PyBool_Check(object.ptr())) return true;
+  if (PyLong_Check(object.ptr()) || has_axes(object)) return false;
+  // "bool" of NumPy, "torch.bool" of PyTorch
+  const nb::object dtype = nb::getattr(object, "dtype", nb::none());
+  return !dtype.is_none() && std::string_view(nb::str(dtype).c_str()).ends_with("bool");
+}
+
+bool is_one_int(nb::handle object) {
+  if (PyLong_Check(object.ptr())) return !PyBool_Check(object.ptr());
+  return PyIndex_Check(object.ptr()) != 0 && !has_axes(object) && !is_one_bool(object);
+}
 
 double to_double(nb::handle object, const char* name) {
   const double value = PyFloat_AsDouble(object.ptr());

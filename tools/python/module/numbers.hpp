@@ -14,6 +14,11 @@ double to_double(nb::handle object, const char* name);
 /// Anything with __index__. Throws TypeError.
 std::int64_t to_int(nb::handle object, const char* name);
 
+/// True for one integer: of Python, of NumPy or an array without axes; not for booleans.
+bool is_one_int(nb::handle object);
+/// True for one boolean, likewise.
+bool is_one_bool(nb::handle object);
+
 /// A list, range or array of integers or of real numbers, of one or two axes. Contiguous arrays of
 /// the wanted type are not copied. The object must outlive it.
 template <class T>

@@ -36,13 +36,6 @@ bool is_two(nb::handle object) {
   return is_pair(object) || (nb::isinstance<nb::list>(object) && nb::len(object) == 2);
 }
 
-/// Python's, or NumPy's, which has had two names.
-bool is_bool(nb::handle object) {
-  if (PyBool_Check(object.ptr())) return true;
-  const std::string type = type_name_of(object);
-  return type == "bool" || type == "bool_";
-}
-
 std::optional<std::int64_t> side(nb::handle given, const char* name) {
   if (given.is_none()) return std::nullopt;
   return to_int(given, name);
@@ -222,7 +215,7 @@ void CallOptions::set_position(const Keywords& keywords) {
     options_.position = parse_position(keywords.position, "position", offsets_);
   }
   if (!keywords.causal.is_valid()) return;
-  if (is_bool(keywords.causal)) {
+  if (is_one_bool(keywords.causal)) {
     options_.causal = PyObject_IsTrue(keywords.causal.ptr()) == 1;
     return;
   }
@@ -241,10 +234,7 @@ Position CallOptions::parse_position(nb::handle given, const char* name,
     throw_value_error(name, " is '", text,
                       "'; it must be 'top-left', 'bottom-right', an offset or one per sequence");
   }
-  // Arrays of one axis would pass for an index if they hold one number.
-  const nb::object rank = nb::getattr(given, "ndim", nb::none());
-  const bool is_scalar = rank.is_none() ? PyIndex_Check(given.ptr()) : nb::cast<int>(rank) == 0;
-  if (is_scalar && PyIndex_Check(given.ptr())) return Position::at(to_int(given, name));
+  if (is_one_int(given)) return Position::at(to_int(given, name));
   return Position::per_sequence(offsets.emplace(given, name).values());
 }
 

@@ -1,6 +1,7 @@
 #include "progress.hpp"
 
 #include "engine.hpp"
+#include "numbers.hpp"
 
 namespace lookback::python {
 
@@ -13,7 +14,9 @@ std::function<bool(double)> progress_function(nb::handle user) {
     if (!user.is_valid() && (done <= 0 || done >= 1)) return true;
     const nb::gil_scoped_acquire interpreter;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    return !user.is_valid() || user(done).ptr() != Py_False;
+    if (!user.is_valid()) return true;
+    const nb::object answer = user(done);
+    return !is_one_bool(answer) || PyObject_IsTrue(answer.ptr()) == 1;
   };
 }
 

@@ -30,7 +30,8 @@ def test_rows(problem, stage):
     view = lookback.align(q, k, rows=[5, 0, 5], stage=stage, **OPTIONS)
     assert list(view) == ["rows"]
     close(view.rows, stages[stage][:, :, [5, 0, 5]])
-    close(lookback.align(q, k, rows=2, **OPTIONS).rows, stages["weights"][:, :, [2]])
+    for rows in (2, np.int64(2), range(2, 3)):
+        close(lookback.align(q, k, rows=rows, **OPTIONS).rows, stages["weights"][:, :, [2]])
 
 
 def test_top(problem):
@@ -122,6 +123,20 @@ def test_layout_of_views_is_heads_first(problem):
     close(view.rows, stages["weights"][:, :, [1]])
 
 
+def test_packed_sequences_equal_their_own_calls(qkv):
+    q, k = (a[0].swapaxes(0, 1) for a in qkv(1, H, 10, 10)[:2])
+    wanted = dict(top=3, summary=True, received=True, causal=True)
+    view = lookback.align(q, k, q_bounds=[0, 3, 3, 10], rows=[1, 4], **wanted)
+    for first, end, row in ((0, 3, 0), (3, 10, 1)):
+        part = lookback.align(
+            q[first:end], k[first:end], layout="bnhd", rows=[[1, 4][row] - first], **wanted
+        )
+        for name in set(view) - {"rows"}:
+            np.testing.assert_array_equal(view[name][:, first:end], part[name])
+        np.testing.assert_array_equal(view.rows[:, row, : end - first], part.rows[:, 0])
+        assert not view.rows[:, row, end - first :].any()
+
+
 def test_only_what_was_asked_for(problem):
     q, k, *_ = problem
     view = lookback.align(q, k, top=1, **OPTIONS)
@@ -147,6 +162,7 @@ def test_only_what_was_asked_for(problem):
         (dict(pooled=(2, 2, "min")), ValueError, "'mean' or 'max'"),
         (dict(distances=(4, "signed")), ValueError, "odd number if signed"),
         (dict(heads="sum"), ValueError, "heads is 'sum'"),
+        (dict(stage="final"), ValueError, "stage is given without rows"),
         (dict(values=1), TypeError, "unexpected keyword argument 'values'"),
     ],
 )
@@ -156,14 +172,12 @@ def test_errors(problem, options, error, text):
         lookback.align(q, k, causal=3, **options)
 
 
-def test_pages(problem, tmp_path):
+def test_notebook_display(problem):
     q, k, *_ = problem
-    view = lookback.align(q, k, rows=[1], pooled=(3, 3), summary=True, **OPTIONS)
-    view.html(tmp_path / "view.html")
-    text = (tmp_path / "view.html").read_text()
-    assert text.startswith("<!doctype html>") and "<svg" in text and "entropy" in text
-    assert "http" not in text
-    assert "<table" in view._repr_html_()
+    text = lookback.align(q, k, rows=[1], pooled=(3, 3), summary=True, **OPTIONS)._repr_html_()
+    assert text.count("data:image/png;base64,") == 2 * B * H and "entropy" in text
+    hidden = lookback.align(q, k, rows=[0], stage="final", mask=np.zeros((1, N_K), bool))
+    assert "data:image/png" in hidden._repr_html_()  # a picture of nothing but -inf
 
 
 def test_plot(problem):

@@ -31,7 +31,7 @@ def test_progress_cancels(long_call):
     q, out = long_call
     start = time.monotonic()
     with pytest.raises(lookback.Cancelled, match="cancel"):
-        lookback.attend(q, q, q, out=out, progress=lambda done: done < 0.01)
+        lookback.attend(q, q, q, out=out, progress=lambda done: np.bool_(done < 0.01))
     assert time.monotonic() - start < 5
 
 

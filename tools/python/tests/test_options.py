@@ -129,6 +129,14 @@ def test_packed_sequences_equal_their_own_calls(qkv):
         np.testing.assert_array_equal(lse[:, first:end], part[1])
 
 
+def test_packed_results_merge(qkv):
+    q, k, v = (a[0].swapaxes(0, 1) for a in qkv(1, H, 10, 10))
+    out, lse = lookback.attend(q, k, v, q_bounds=[0, 3, 10], return_lse=True)
+    merged, merged_lse = lookback.merge([out, 0 * out], [lse, lse - np.inf], layout="bnhd")
+    np.testing.assert_array_equal(merged, out)
+    np.testing.assert_array_equal(merged_lse, lse)
+
+
 def test_packed_queries_with_other_keys(qkv):
     q, k, v = (a[0].swapaxes(0, 1) for a in qkv(1, H, 6, 11, H_kv=2))
     q_bounds, k_bounds = np.array([0, 2, 6], np.int32), [0, 4, 11]

@@ -180,6 +180,14 @@ def test_packed_by_bounds(name):
             compare(got[:, first:end], want, torch.ones(1, end - first))
 
 
+def test_packed_with_a_past_is_refused():
+    _, other = build("llama")
+    q, k = torch.randn(1, 4, 3, 8), torch.randn(1, 2, 5, 8)
+    bounds = dict(cu_seq_lens_q=torch.tensor([0, 3]), cu_seq_lens_k=torch.tensor([0, 5]))
+    with pytest.raises(NotImplementedError, match="as many keys as queries"):
+        ours.attention(other, q, k, k, None, **bounds)
+
+
 def test_gradients_are_those_of_sdpa():
     _, other = build("llama")
     arguments = inputs("llama", "right")

@@ -1,7 +1,9 @@
 """The compiled module. An Array is anything that speaks DLPack or the buffer protocol."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypeAlias, overload
+from typing import Any, Literal, TypeAlias, TypedDict, overload
+
+from typing_extensions import Unpack
 
 from ._alignment import Alignment
 
@@ -10,9 +12,9 @@ Array: TypeAlias = Any
 Ints: TypeAlias = Sequence[int] | Array
 Floats: TypeAlias = Sequence[float] | Array
 Position: TypeAlias = Literal["top-left", "bottom-right"] | int | Ints
-Layout: TypeAlias = Literal["bhnd", "bnhd"]
 Hook: TypeAlias = Any
 """An address, or a pointer of ctypes, cffi or Numba; or (function, what it is called with)."""
+Layout: TypeAlias = Literal["bhnd", "bnhd"]
 Pooling: TypeAlias = tuple[int, int] | tuple[int, int, Literal["mean", "max"]]
 Region: TypeAlias = tuple[tuple[int, int], tuple[int, int]]
 
@@ -20,34 +22,39 @@ __version__: str
 
 class Cancelled(RuntimeError): ...
 
+class _Options(TypedDict, total=False):
+    """Of attend() and align(); None is the default of all."""
+
+    scale: float | None
+    temperature: float | None
+    causal: bool | Position | None
+    position: Position | None
+    window: tuple[int | None, int | None] | None
+    prefix: int | None
+    lengths: Ints | None
+    documents: Ints | tuple[Ints, Ints] | None
+    blocks: tuple[Array, tuple[int, int]] | None
+    mask: Array | None
+    bias: Array | None
+    softcap: float | None
+    alibi: Floats | None
+    sinks: Floats | None
+    hook: Hook | None
+    layout: Layout | None
+    q_bounds: Ints | None
+    k_bounds: Ints | None
+    threads: int | None
+    progress: Callable[[float], object] | None
+
 @overload
 def attend(
     q: Array,
     k: Array,
     v: Array,
     *,
-    scale: float | None = None,
-    temperature: float = 1.0,
-    causal: bool | Position = False,
-    position: Position | None = None,
-    window: tuple[int | None, int | None] | None = None,
-    prefix: int | None = None,
-    lengths: Ints | None = None,
-    documents: Ints | tuple[Ints, Ints] | None = None,
-    blocks: tuple[Array, tuple[int, int]] | None = None,
-    mask: Array | None = None,
-    bias: Array | None = None,
-    softcap: float | None = None,
-    alibi: Floats | None = None,
-    sinks: Floats | None = None,
-    hook: Hook | None = None,
-    layout: Layout = "bhnd",
-    q_bounds: Ints | None = None,
-    k_bounds: Ints | None = None,
     return_lse: Literal[False] = False,
     out: Array | None = None,
-    threads: int | None = None,
-    progress: Callable[[float], bool | None] | None = None,
+    **options: Unpack[_Options],
 ) -> Array: ...
 @overload
 def attend(
@@ -55,28 +62,9 @@ def attend(
     k: Array,
     v: Array,
     *,
-    scale: float | None = None,
-    temperature: float = 1.0,
-    causal: bool | Position = False,
-    position: Position | None = None,
-    window: tuple[int | None, int | None] | None = None,
-    prefix: int | None = None,
-    lengths: Ints | None = None,
-    documents: Ints | tuple[Ints, Ints] | None = None,
-    blocks: tuple[Array, tuple[int, int]] | None = None,
-    mask: Array | None = None,
-    bias: Array | None = None,
-    softcap: float | None = None,
-    alibi: Floats | None = None,
-    sinks: Floats | None = None,
-    hook: Hook | None = None,
-    layout: Layout = "bhnd",
-    q_bounds: Ints | None = None,
-    k_bounds: Ints | None = None,
     return_lse: Literal[True],
     out: Array | None = None,
-    threads: int | None = None,
-    progress: Callable[[float], bool | None] | None = None,
+    **options: Unpack[_Options],
 ) -> tuple[Array, Array]: ...
 def align(
     q: Array,
@@ -92,26 +80,7 @@ def align(
     region: Region | None = None,
     distances: int | tuple[int, Literal["signed"]] | None = None,
     heads: Literal["each", "mean", "max"] = "each",
-    scale: float | None = None,
-    temperature: float = 1.0,
-    causal: bool | Position = False,
-    position: Position | None = None,
-    window: tuple[int | None, int | None] | None = None,
-    prefix: int | None = None,
-    lengths: Ints | None = None,
-    documents: Ints | tuple[Ints, Ints] | None = None,
-    blocks: tuple[Array, tuple[int, int]] | None = None,
-    mask: Array | None = None,
-    bias: Array | None = None,
-    softcap: float | None = None,
-    alibi: Floats | None = None,
-    sinks: Floats | None = None,
-    hook: Hook | None = None,
-    layout: Layout = "bhnd",
-    q_bounds: Ints | None = None,
-    k_bounds: Ints | None = None,
-    threads: int | None = None,
-    progress: Callable[[float], bool | None] | None = None,
+    **options: Unpack[_Options],
 ) -> Alignment: ...
 def merge(
     outs: Sequence[Array], lses: Sequence[Array], *, layout: Layout = "bhnd"

@@ -97,14 +97,17 @@ def scaled_dot_product_attention(
     if reason is None:
         q, k, v, mask = _autocast(query, key, value, attn_mask)
         fitted = _fit(q, k, v, mask, enable_gqa)
-        if fitted is not None:
+        if fitted is None:
+            reason = "these shapes"
+        elif 0 not in (*q.shape[:-1], v.shape[-1]):
             memory = _memory(q, k, v, mask, is_causal, scale, enable_gqa)
             return _call(q, fitted, is_causal, scale, memory)
-        reason = "these shapes"
+    # Also a result without elements, whose strides only PyTorch knows.
     result = torch.nn.functional.scaled_dot_product_attention(
         query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa
     )
-    _say_once(reason)
+    if reason is not None:
+        _say_once(reason)
     return result
 
 

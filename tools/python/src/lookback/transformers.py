@@ -234,8 +234,17 @@ def _options(module, query, attention_mask, is_causal, kwargs) -> dict[str, Any]
     bounds = kwargs.get("cu_seq_lens_q")
     if bounds is not None and query.shape[0] == 1 and not {"mask", "bias"} & options.keys():
         options.pop("documents", None)
-        options.update(q_bounds=bounds, k_bounds=kwargs.get("cu_seq_lens_k"))
+        options["q_bounds"] = bounds
+        options["k_bounds"] = _own_bounds(bounds, kwargs.get("cu_seq_lens_k"))
     return options
+
+
+def _own_bounds(queries, keys):
+    """Bounds of the keys. A past before the queries would move every position."""
+    is_known = keys is None or keys is queries or torch.compiler.is_compiling()
+    if not is_known and not torch.equal(keys, queries):
+        raise NotImplementedError("packed sequences must have as many keys as queries")
+    return keys
 
 
 def _by_sdpa(module, query, key, value, attention_mask, dropout, scaling, *, s_aux=None, **kwargs):
