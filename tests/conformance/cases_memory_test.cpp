@@ -134,8 +134,8 @@ TEST_CASE("B39 fences stay intact and repetitions are identical, on any number o
       const auto far = moves ? across.problem.run() : expected;
       tbb::task_arena arena(threads);
       std::string found;
-      for (const NamedPath& path : kPaths) {
-        const PathScope scope(path.path);
+      for (const auto path : kPaths) {
+        const PathScope scope(path);
         arena.execute([&] {
           for (int repetition = 0; repetition < 200 && found.empty(); ++repetition) {
             found = fenced_difference(q, expected);
@@ -166,8 +166,8 @@ TEST_CASE("B33 B51 B53 nothing is expanded or copied: allocations do not grow wi
   Result<float> r{Array<float>({1, heads, n_q, 16}), Array<float>({1, heads, n_q, 1})};
   const auto all_short = short_options.each(), all_long = long_options.each();
   for (std::size_t o = 0; o < all_long.size(); ++o)
-    for (const NamedPath& path : kPaths) {
-      const PathScope scope(path.path);
+    for (const auto path : kPaths) {
+      const PathScope scope(path);
       const auto call = [&](const Problem<float>& p, Options options) {
         options.threads = 1;
         return bytes_allocated_by([&] {
@@ -176,11 +176,11 @@ TEST_CASE("B33 B51 B53 nothing is expanded or copied: allocations do not grow wi
       };
       const std::size_t with_few = call(short_one, all_short[o].second);
       const std::size_t with_many = call(long_one, all_long[o].second);
-      INFO(all_long[o].first << ", path " << path.name << ": " << with_few << " and " << with_many
-                             << " bytes");
+      INFO(all_long[o].first << ", path " << name_of(path) << ": " << with_few << " and "
+                             << with_many << " bytes");
       // Split blocks keep their partial results: a fixed amount per thread.
-      const bool split = path.path == lookback::Path::many_rows_split ||
-                         path.path == lookback::Path::few_rows_split;
+      const bool split =
+          path == lookback::Path::many_rows_split || path == lookback::Path::few_rows_split;
       CHECK(with_many < kBig + (split ? 512 * 1024 : 0));
     }
 }

@@ -2,46 +2,26 @@
 // key chunks, each instruction set, one thread and two, each storage type that holds its numbers.
 #pragma once
 
-#include <array>
 #include <optional>
 #include <vector>
 
-#include "plan.hpp"
 #include "support/across_chunks.hpp"
+#include "support/paths.hpp"
 #include "support/problem.hpp"
 #include "support/stored_array.hpp"
 #include "support/targets.hpp"
 
 namespace lookback::test {
 
-struct NamedPath {
-  Path path;
-  const char* name;
-};
-inline constexpr std::array<NamedPath, 5> kPaths = {{{Path::automatic, "automatic"},
-                                                     {Path::many_rows, "many rows"},
-                                                     {Path::few_rows, "few rows"},
-                                                     {Path::many_rows_split, "many rows, split"},
-                                                     {Path::few_rows_split, "few rows, split"}}};
-
-/// Forces a path while it lives.
-class PathScope {
- public:
-  explicit PathScope(Path path) { force_path(path); }
-  ~PathScope() { force_path(Path::automatic); }
-  PathScope(const PathScope&) = delete;
-  PathScope& operator=(const PathScope&) = delete;
-};
-
 /// run(target, threads) with every path forced on every target.
 template <class F>
 void for_every_path(F run) {
   for (const Target& target : supported_targets()) {
     const TargetScope target_scope(target.name);
-    for (const NamedPath& path : kPaths) {
-      const PathScope path_scope(path.path);
+    for (const Path path : kPaths) {
+      const PathScope path_scope(path);
       for (const int threads : {1, 2}) {
-        INFO("target " << target.name << ", path " << path.name << ", threads " << threads);
+        INFO("target " << target.name << ", path " << name_of(path) << ", threads " << threads);
         run(target, threads);
       }
     }
