@@ -77,6 +77,7 @@ class BlockFetch {
 // All inlined by force: GCC takes a function that only prefetches for one that does nothing, and
 // drops calls of it.
 [[gnu::always_inline]] inline void fetch_bytes(const void* from, std::int64_t bytes) {
+  if (bytes <= 0) return;
   const char* start = static_cast<const char*>(from);
   for (std::int64_t at = 0; at < bytes; at += 64) prefetch<Cache::l2>(start + at);
   prefetch<Cache::l2>(start + bytes - 1);  // where it does not start with a line

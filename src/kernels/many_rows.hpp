@@ -246,7 +246,8 @@ struct ManyRows {
       const bool all_seen = !block.visibility && range.all_see(j, next);
       KeyBlock keys{j, next, BlockFetch(block, next, smaller(kKeyBlock, range.end - next)), 0};
       keys.pace = keys.next.pace(
-          100, round_up(rows, kTileLanes) / kTileLanes * (kKeyBlock / kTileKeys<A>));
+          100, round_up(rows, kTileLanes) / kTileLanes *
+                   (round_up(next - j, kTileKeys<A>) / kTileKeys<A>));
       for (std::int64_t t = 0; t < rows; t += kTileLanes) {
         switch (smaller(kTileLanes, rows - t) / lanes) {
           case 1:
