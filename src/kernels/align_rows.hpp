@@ -3,9 +3,10 @@
 // order, whatever the tile.
 #pragma once
 
+#include "kernels/isa.hpp"
 #include "kernels/many_rows.hpp"
 
-namespace lookback::kernels {
+namespace lookback::kernels::inline LOOKBACK_KERNEL_ISA {
 
 template <class T, class A>
 struct AlignKernel {
@@ -403,4 +404,4 @@ struct AlignKernel {
   }
 };
 
-}  // namespace lookback::kernels
+}  // namespace lookback::kernels::inline LOOKBACK_KERNEL_ISA

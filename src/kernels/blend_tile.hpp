@@ -1,11 +1,12 @@
 // The weighted sum of values of a register tile: rows times a few vectors of value features.
 #pragma once
 
+#include "kernels/isa.hpp"
 #include "kernels/load.hpp"
 #include "kernels/score_tile.hpp"
 #include "kernels/simd.hpp"
 
-namespace lookback::kernels {
+namespace lookback::kernels::inline LOOKBACK_KERNEL_ISA {
 
 /// Weights of a tile: weight of (row, key) at data[row * row_stride + key * key_stride].
 template <class T>
@@ -138,4 +139,4 @@ inline void blend_visible(const T* w, const S* v, std::int64_t v_stride, std::in
   }
 }
 
-}  // namespace lookback::kernels
+}  // namespace lookback::kernels::inline LOOKBACK_KERNEL_ISA

@@ -4,9 +4,10 @@
 #include "kernels/align_rows.hpp"
 #include "kernels/convert.hpp"
 #include "kernels/few_rows.hpp"
+#include "kernels/isa.hpp"
 #include "kernels/many_rows.hpp"
 
-namespace lookback::kernels {
+namespace lookback::kernels::inline LOOKBACK_KERNEL_ISA {
 
 template <class T, class A>
 struct Chunks {
@@ -205,4 +206,4 @@ constexpr KernelTable make_kernel_table() {
   return {Chunks<float, A>::kernels(), Chunks<double, A>::kernels()};
 }
 
-}  // namespace lookback::kernels
+}  // namespace lookback::kernels::inline LOOKBACK_KERNEL_ISA

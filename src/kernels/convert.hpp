@@ -5,9 +5,10 @@
 #include <bit>
 #include <cstdint>
 
+#include "kernels/isa.hpp"
 #include "lookback/tensor.hpp"
 
-namespace lookback::kernels {
+namespace lookback::kernels::inline LOOKBACK_KERNEL_ISA {
 
 inline float widen_bits(bfloat16 x) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16);
@@ -94,4 +95,4 @@ inline auto with_storage_of(Type type, F&& f) {
   }
 }
 
-}  // namespace lookback::kernels
+}  // namespace lookback::kernels::inline LOOKBACK_KERNEL_ISA

@@ -3,9 +3,10 @@
 
 #include <bit>
 
+#include "kernels/isa.hpp"
 #include "kernels/simd.hpp"
 
-namespace lookback::kernels {
+namespace lookback::kernels::inline LOOKBACK_KERNEL_ISA {
 
 /// 2^f = 1 + f * c[0] + f^2 * c[1] + ... on [-1/2, 1/2]: minimax polynomials in relative error
 /// whose constant term is exactly 1, so that the largest score of a row has weight exactly 1.
@@ -106,4 +107,4 @@ inline double natural_log(double x) {
   return e * ln2_high + (2 * t + (t * series + e * ln2_low));
 }
 
-}  // namespace lookback::kernels
+}  // namespace lookback::kernels::inline LOOKBACK_KERNEL_ISA

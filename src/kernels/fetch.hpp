@@ -2,10 +2,11 @@
 // so memory should never rest, and never have so much to do that the work waits for it.
 #pragma once
 
+#include "kernels/isa.hpp"
 #include "kernels/kernel_table.hpp"
 #include "kernels/simd.hpp"
 
-namespace lookback::kernels {
+namespace lookback::kernels::inline LOOKBACK_KERNEL_ISA {
 
 /// The keys and values of a block, into L2. The hardware follows each page by itself and fetches
 /// four pages at once faster than one, so each step asks for a line of both halves of keys and of
@@ -86,17 +87,19 @@ class BlockFetch {
 /// A row's bias or mask for a block of keys from `first` on. Many rows, a little of each: no stream
 /// that the hardware would follow.
 template <class T>
-[[gnu::always_inline]] inline void fetch_bias(const RowBlock<T>& block, std::int64_t row, std::int64_t first) {
+[[gnu::always_inline]] inline void fetch_bias(const RowBlock<T>& block, std::int64_t row,
+                                              std::int64_t first) {
   const Terms* terms = block.terms;
   if (!terms || !terms->has_bias || terms->bias_key_stride != 1) return;
   const std::int64_t size = size_of(terms->bias_type);
   fetch_bytes(static_cast<const char*>(terms->rows[row].bias) + first * size, kKeyBlock * size);
 }
 template <class T>
-[[gnu::always_inline]] inline void fetch_mask(const RowBlock<T>& block, std::int64_t row, std::int64_t first) {
+[[gnu::always_inline]] inline void fetch_mask(const RowBlock<T>& block, std::int64_t row,
+                                              std::int64_t first) {
   const Visibility* visibility = block.visibility;
   if (!visibility || !visibility->has_mask || visibility->mask_key_stride != 1) return;
   fetch_bytes(visibility->rows[row].mask + first, kKeyBlock);
 }
 
-}  // namespace lookback::kernels
+}  // namespace lookback::kernels::inline LOOKBACK_KERNEL_ISA

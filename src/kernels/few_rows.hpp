@@ -4,13 +4,14 @@
 
 #include "kernels/blend_tile.hpp"
 #include "kernels/fetch.hpp"
+#include "kernels/isa.hpp"
 #include "kernels/kernel_table.hpp"
 #include "kernels/load.hpp"
 #include "kernels/score_terms.hpp"
 #include "kernels/softmax_state.hpp"
 #include "kernels/visible_keys.hpp"
 
-namespace lookback::kernels {
+namespace lookback::kernels::inline LOOKBACK_KERNEL_ISA {
 
 template <class T, class A>
 struct FewRows {
@@ -252,4 +253,4 @@ struct FewRows {
   }
 };
 
-}  // namespace lookback::kernels
+}  // namespace lookback::kernels::inline LOOKBACK_KERNEL_ISA

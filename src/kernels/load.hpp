@@ -3,11 +3,12 @@
 #pragma once
 
 #include "kernels/convert.hpp"
+#include "kernels/isa.hpp"
 #include "kernels/kernel_table.hpp"
 #include "kernels/simd.hpp"
 #include "kernels/transpose.hpp"
 
-namespace lookback::kernels {
+namespace lookback::kernels::inline LOOKBACK_KERNEL_ISA {
 
 /// Rows of the compute type with feature stride 1.
 template <class T>
@@ -141,4 +142,4 @@ inline void load_columns(const void* const (&rows)[n], std::int64_t first, std::
   }
 }
 
-}  // namespace lookback::kernels
+}  // namespace lookback::kernels::inline LOOKBACK_KERNEL_ISA

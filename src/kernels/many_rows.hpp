@@ -3,6 +3,7 @@
 
 #include "kernels/blend_tile.hpp"
 #include "kernels/fetch.hpp"
+#include "kernels/isa.hpp"
 #include "kernels/kernel_table.hpp"
 #include "kernels/load.hpp"
 #include "kernels/score_terms.hpp"
@@ -10,7 +11,7 @@
 #include "kernels/softmax_state.hpp"
 #include "kernels/visible_keys.hpp"
 
-namespace lookback::kernels {
+namespace lookback::kernels::inline LOOKBACK_KERNEL_ISA {
 
 template <class T, class A>
 struct ManyRows {
@@ -224,8 +225,7 @@ struct ManyRows {
       keys.next.fetch(keys.pace);
       for (std::int64_t i = 0; i < rows_per_fetch && row < n_rows; ++i, ++row) {
         fetch_bias(block, tile + row, keys.first);
-        fetch_mask(block, smaller(next_tile + row, block.n_rows - 1),
-                   last ? keys.end : keys.first);
+        fetch_mask(block, smaller(next_tile + row, block.n_rows - 1), last ? keys.end : keys.first);
       }
     });
     const std::int64_t from = visible.from(), n = visible.to() - from;
@@ -245,9 +245,8 @@ struct ManyRows {
       const std::int64_t next = smaller((j / kKeyBlock + 1) * kKeyBlock, end);
       const bool all_seen = !block.visibility && range.all_see(j, next);
       KeyBlock keys{j, next, BlockFetch(block, next, smaller(kKeyBlock, range.end - next)), 0};
-      keys.pace = keys.next.pace(
-          100, round_up(rows, kTileLanes) / kTileLanes *
-                   (round_up(next - j, kTileKeys<A>) / kTileKeys<A>));
+      keys.pace = keys.next.pace(100, round_up(rows, kTileLanes) / kTileLanes *
+                                          (round_up(next - j, kTileKeys<A>) / kTileKeys<A>));
       for (std::int64_t t = 0; t < rows; t += kTileLanes) {
         switch (smaller(kTileLanes, rows - t) / lanes) {
           case 1:
@@ -266,4 +265,4 @@ struct ManyRows {
   }
 };
 
-}  // namespace lookback::kernels
+}  // namespace lookback::kernels::inline LOOKBACK_KERNEL_ISA

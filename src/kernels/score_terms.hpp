@@ -2,11 +2,12 @@
 // Each element gets the same operations whether rows or keys lie in lanes.
 #pragma once
 
+#include "kernels/isa.hpp"
 #include "kernels/kernel_table.hpp"
 #include "kernels/load.hpp"
 #include "kernels/tanh.hpp"
 
-namespace lookback::kernels {
+namespace lookback::kernels::inline LOOKBACK_KERNEL_ISA {
 
 /// Scores of keys [first_key, first_key + n_keys) for rows [first_row, first_row + n_rows) of a
 /// block. The score of tile row r and key c is at scores[r * row_stride + c * key_stride].
@@ -198,4 +199,4 @@ struct ScoreTerms {
   }
 };
 
-}  // namespace lookback::kernels
+}  // namespace lookback::kernels::inline LOOKBACK_KERNEL_ISA

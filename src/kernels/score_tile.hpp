@@ -1,9 +1,10 @@
 // Scores of a register tile: kTileKeys keys times up to kTileVectors vectors of query rows.
 #pragma once
 
+#include "kernels/isa.hpp"
 #include "kernels/simd.hpp"
 
-namespace lookback::kernels {
+namespace lookback::kernels::inline LOOKBACK_KERNEL_ISA {
 
 /// 3 vectors of rows by 8 keys: 24 sums, 3 vectors of q and a broadcast key fit 32 registers;
 /// 3 by 4 fits 16. Per feature 11 (7) loads feed 24 (12) multiply-adds, and there are more sums
@@ -55,4 +56,4 @@ template <int Vectors, class T, class A>
   }
 }
 
-}  // namespace lookback::kernels
+}  // namespace lookback::kernels::inline LOOKBACK_KERNEL_ISA

@@ -12,8 +12,9 @@
 #include <xsimd/xsimd.hpp>
 
 #include "kernels/convert.hpp"
+#include "kernels/isa.hpp"
 
-namespace lookback::kernels {
+namespace lookback::kernels::inline LOOKBACK_KERNEL_ISA {
 
 template <class T, class A>
 using Vec = xsimd::batch<T, A>;
@@ -282,4 +283,4 @@ inline Vec<T, A> with_sign(const Vec<T, A>& x, const Vec<T, A>& sign) {
   return x | (sign & Vec<T, A>(T(-0.0)));
 }
 
-}  // namespace lookback::kernels
+}  // namespace lookback::kernels::inline LOOKBACK_KERNEL_ISA

@@ -7,9 +7,10 @@
 #pragma once
 
 #include "kernels/exp2.hpp"
+#include "kernels/isa.hpp"
 #include "kernels/simd.hpp"
 
-namespace lookback::kernels {
+namespace lookback::kernels::inline LOOKBACK_KERNEL_ISA {
 
 template <class T, class A>
 struct SoftmaxState {
@@ -106,4 +107,4 @@ inline RowEnd<T> end_with_sink(T max, T sum, double temperature, double sink) {
   return {static_cast<T>(inverse < smallest ? 0 : inverse), lse_of<T>(joint + natural_log(total))};
 }
 
-}  // namespace lookback::kernels
+}  // namespace lookback::kernels::inline LOOKBACK_KERNEL_ISA

@@ -2,9 +2,10 @@
 #pragma once
 
 #include "kernels/exp2.hpp"
+#include "kernels/isa.hpp"
 #include "kernels/simd.hpp"
 
-namespace lookback::kernels {
+namespace lookback::kernels::inline LOOKBACK_KERNEL_ISA {
 
 /// tanh x = x + x^3 * (c[0] + c[1] x^2 + ...) below `small`: minimax in relative error.
 template <class T>
@@ -68,4 +69,4 @@ inline void tanh_of(Vec<T, A> (&x)[n]) {
   }
 }
 
-}  // namespace lookback::kernels
+}  // namespace lookback::kernels::inline LOOKBACK_KERNEL_ISA

@@ -3,9 +3,10 @@
 // memory.
 #pragma once
 
+#include "kernels/isa.hpp"
 #include "kernels/simd.hpp"
 
-namespace lookback::kernels {
+namespace lookback::kernels::inline LOOKBACK_KERNEL_ISA {
 
 #if defined(__AVX512F__)
 /// 16 x 16 floats: pairs within 128 bits, then quarters across the register.
@@ -181,4 +182,4 @@ template <class S, class T, class A, int n>
   transpose_square<T, A>(column);
 }
 
-}  // namespace lookback::kernels
+}  // namespace lookback::kernels::inline LOOKBACK_KERNEL_ISA

@@ -2,10 +2,11 @@
 // become one bit per row and key here, whatever kernel asks.
 #pragma once
 
+#include "kernels/isa.hpp"
 #include "kernels/kernel_table.hpp"
 #include "kernels/simd.hpp"
 
-namespace lookback::kernels {
+namespace lookback::kernels::inline LOOKBACK_KERNEL_ISA {
 
 /// Bit j of a block: the row sees key first + j.
 struct KeyBits {
@@ -187,4 +188,4 @@ struct VisibleKeys {
   }
 };
 
-}  // namespace lookback::kernels
+}  // namespace lookback::kernels::inline LOOKBACK_KERNEL_ISA

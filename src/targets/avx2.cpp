@@ -1,3 +1,4 @@
+#define LOOKBACK_KERNEL_ISA of_avx2
 #include "kernels/chunks.hpp"
 #include "targets/targets.hpp"
 
