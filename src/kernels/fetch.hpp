@@ -13,7 +13,6 @@ namespace lookback::kernels::inline LOOKBACK_KERNEL_ISA {
 /// values.
 class BlockFetch {
  public:
-  BlockFetch() = default;
   /// Features that do not lie side by side are left to the hardware.
   template <class T>
   BlockFetch(const RowBlock<T>& block, std::int64_t first, std::int64_t n_keys)
@@ -54,17 +53,16 @@ class BlockFetch {
   static std::int64_t half(std::int64_t n) { return (n + 1) / 2; }
 
   struct Halves {
-    const char *low = nullptr, *high = nullptr;
-    std::int64_t row_bytes = 0;
+    const char *low, *high;
+    std::int64_t row_bytes;
 
-    Halves() = default;
     Halves(const Matrix& from, std::int64_t first, std::int64_t n)
         : low(static_cast<const char*>(from.data) + first * from.row_stride * size_of(from.type)),
           high(low + half(n) * from.row_stride * size_of(from.type)),
           row_bytes(from.row_stride * size_of(from.type)) {}
     void fetch(std::int64_t byte) const {
-      prefetch<Cache::l2>(low + byte);
-      prefetch<Cache::l2>(high + byte);
+      prefetch(low + byte);
+      prefetch(high + byte);
     }
     void next() {
       low += row_bytes;
@@ -72,7 +70,7 @@ class BlockFetch {
     }
   };
   Halves keys_, values_;
-  std::int64_t row_end_ = 0, rows_ = 0, steps_ = 0, byte_ = 0, due_ = 0;
+  std::int64_t row_end_, rows_, steps_, byte_ = 0, due_ = 0;
 };
 
 // All inlined by force: GCC takes a function that only prefetches for one that does nothing, and
@@ -80,8 +78,8 @@ class BlockFetch {
 [[gnu::always_inline]] inline void fetch_bytes(const void* from, std::int64_t bytes) {
   if (bytes <= 0) return;
   const char* start = static_cast<const char*>(from);
-  for (std::int64_t at = 0; at < bytes; at += 64) prefetch<Cache::l2>(start + at);
-  prefetch<Cache::l2>(start + bytes - 1);  // where it does not start with a line
+  for (std::int64_t at = 0; at < bytes; at += 64) prefetch(start + at);
+  prefetch(start + bytes - 1);  // where it does not start with a line
 }
 
 /// A row's bias or mask for a block of keys from `first` on. Many rows, a little of each: no stream

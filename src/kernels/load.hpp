@@ -17,8 +17,7 @@ struct Panel {
   std::int64_t stride;
 };
 
-/// Rows cut into panels of 2 vectors of features: of panel p, row i is at data + p * step + i *
-/// stride.
+/// Rows cut into panels of 2 vectors of features. Row i of panel p: data + p * step + i * stride.
 template <class T>
 struct Panels {
   const T* data;

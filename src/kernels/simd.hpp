@@ -201,11 +201,9 @@ inline Vec<T, A> load_widened(const S* from) {
   }
 }
 
-enum class Cache { l1, l2 };
-/// Fetches the cache line at p, if there is memory at p.
-template <Cache cache>
+/// Fetches the cache line at p into L2, if there is memory at p.
 [[gnu::always_inline]] inline void prefetch(const void* p) {
-  __builtin_prefetch(p, 0, cache == Cache::l1 ? 3 : 2);
+  __builtin_prefetch(p, 0, 2);
 }
 
 template <class T, class A>

@@ -1,14 +1,11 @@
 // Everything that can be wrong with a merge, and with the numbers of a ready hook: named, and
 // nothing written.
-#include <functional>
 #include <limits>
 
 #include "catch.hpp"
 #include "support/refusal.hpp"
 
 using namespace lookback::test;
-using lookback::Error;
-using lookback::ErrorCode;
 using lookback::Extents;
 using lookback::Part;
 using lookback::RelativeBias;
@@ -44,25 +41,6 @@ struct MergeCall {
     return intact;
   }
 };
-
-void check_error(const std::function<void()>& call, const std::vector<std::string>& named) {
-  std::string message;
-  try {
-    call();
-    FAIL_CHECK("was accepted");
-    return;
-  } catch (const Error& error) {
-    CHECK(error.code() == ErrorCode::invalid_argument);
-    message = error.what();
-  }
-  INFO("message: " << message);
-  for (const std::string& word : named) {
-    INFO("expected in it: " << word);
-    CHECK(holds_word(message, word));
-  }
-  CHECK(message.size() > 20);
-  CHECK(message.find('\n') == std::string::npos);
-}
 
 void check_merge_refused(const MergeCall& call, const std::vector<std::string>& named) {
   check_error([&] { lookback::merge(call.parts, {call.out, call.lse}); }, named);
