@@ -34,9 +34,8 @@ Sequence Problem::sequence(std::int64_t s) const {
   return sequence;
 }
 
-KeyRange Problem::key_range(const Sequence& sequence, std::int64_t i) const {
+KeyRange Problem::positioned_range(const Sequence& sequence, std::int64_t i) const {
   const std::int64_t n_k = sequence.n_k, position = i + sequence.offset;
-  if (!options.causal && !options.window) return {0, n_k, n_k, n_k};
   std::int64_t first = 0, end = n_k;
   if (options.causal) end = std::clamp(position + 1, std::int64_t{0}, n_k);
   if (options.window && options.window->left) {

@@ -39,7 +39,14 @@ struct Problem {
 
   Sequence sequence(std::int64_t s) const;
   /// The keys that causal, window, prefix and length leave to query row i.
-  KeyRange key_range(const Sequence& sequence, std::int64_t i) const;
+  KeyRange key_range(const Sequence& sequence, std::int64_t i) const {
+    const std::int64_t n_k = sequence.n_k;
+    return options.causal || options.window ? positioned_range(sequence, i)
+                                            : KeyRange{0, n_k, n_k, n_k};
+  }
+
+ private:
+  KeyRange positioned_range(const Sequence& sequence, std::int64_t i) const;
 };
 
 /// The strides with which a tensor of extents 1 or full is read as if it were full.

@@ -19,6 +19,18 @@ const std::int64_t* ids_of(std::span<const std::int64_t> ids, std::int64_t n,
   return ids.data() + (shared ? 0 : sequence.batch * n) + first;
 }
 
+/// Where the positions of one head are.
+template <class Pointer>
+struct Places {
+  Pointer* first;
+  std::int64_t bytes;
+
+  Pointer* operator[](std::int64_t i) const {
+    using Byte = std::conditional_t<std::is_const_v<Pointer>, const char, char>;
+    return static_cast<Byte*>(first) + i * bytes;
+  }
+};
+
 /// log2(e) / T, kept away from infinity and 0 so that equal scores stay equal at any temperature.
 template <class T>
 T rate_of(double temperature) {
@@ -47,9 +59,12 @@ kernels::RowBlock<T> RowSource<T>::rows(const BlockOfRows& block, std::int64_t h
                                         RowMemory& memory) const {
   const Sequence& s = block.sequence;
   memory.clear();
-  for (std::int64_t r = block.first_row; r < block.first_row + block.n_rows; ++r) {
+  const std::int64_t end = block.first_row + block.n_rows;
+  for (std::int64_t r = block.first_row; r < end;) {
     const std::int64_t h = heads_per_unit == 1 ? 0 : r / s.n_q;
-    add(s, block.first_head + h, r - h * s.n_q, memory);
+    const std::int64_t count = std::min(end, (h + 1) * s.n_q) - r;
+    add(s, block.first_head + h, r - h * s.n_q, count, memory);
+    r += count;
   }
   return finish(s, block.first_head, memory);
 }
@@ -59,15 +74,51 @@ kernels::RowBlock<T> RowSource<T>::rows(const Sequence& sequence, std::int64_t h
                                         std::span<const std::int64_t> rows,
                                         RowMemory& memory) const {
   memory.clear();
-  for (const std::int64_t i : rows) add(sequence, head, i, memory);
+  for (const std::int64_t i : rows) add(sequence, head, i, 1, memory);
   return finish(sequence, head, memory);
 }
 
 template <class T>
-void RowSource<T>::add(const Sequence& s, std::int64_t h, std::int64_t i, RowMemory& memory) const {
-  memory.rows.push_back(row(s, h, i));
-  if (has_visibility_) memory.visibility_rows.push_back(visibility(s, h, i));
-  if (has_terms_) memory.term_rows.push_back(terms(s, h, i));
+void RowSource<T>::add(const Sequence& s, std::int64_t h, std::int64_t first, std::int64_t count,
+                       RowMemory& memory) const {
+  const std::int64_t end = first + count;
+  add_places(s, h, first, end, memory.rows);
+  if (has_visibility_) {
+    for (std::int64_t i = first; i < end; ++i) memory.visibility_rows.push_back(visibility(s, h, i));
+  }
+  if (has_terms_) {
+    for (std::int64_t i = first; i < end; ++i) memory.term_rows.push_back(terms(s, h, i));
+  }
+}
+
+// Short sequences feel every step here. So a place is one product away, and rows are filled where
+// they stay: one that is copied as a whole waits for its parts to be written.
+template <class T>
+void RowSource<T>::add_places(const Sequence& s, std::int64_t h, std::int64_t first,
+                              std::int64_t end, std::vector<kernels::Row>& rows) const {
+  const auto& lse = p_.outputs.lse;
+  const auto places = [&](auto* data, Type type, const Strides& stride) {
+    return Places{element(data, type, stride, s.batch, h, s.first_q), stride[2] * size_of(type)};
+  };
+  const Places query = places(p_.q.data, p_.q.type, p_.q.stride);
+  const Places out = places(p_.outputs.out.data, p_.outputs.out.type, p_.outputs.out.stride);
+  const Places lses = lse ? places(lse->data, lse->type, lse->stride) : Places<void>{};
+  T* const statistics =
+      p_.statistics ? static_cast<T*>(p_.statistics) +
+                          2 * ((s.batch * p_.H + h) * p_.q.extent[2] + s.first_q)
+                    : nullptr;
+  for (std::int64_t i = first; i < end; ++i) {
+    kernels::Row& row = rows.emplace_back();
+    row.query = query[i];
+    row.out = out[i];
+    if (lse) row.lse = lses[i];
+    if (statistics) row.statistics = statistics + 2 * i;
+    const KeyRange keys = p_.key_range(s, i);
+    row.first_key = keys.first;
+    row.gap_first = keys.gap_first;
+    row.gap_end = keys.gap_end;
+    row.end_key = keys.end;
+  }
 }
 
 /// What the rows share. head: any that reads their key-value head.
@@ -102,24 +153,6 @@ kernels::RowBlock<T> RowSource<T>::finish(const Sequence& s, std::int64_t head,
           static_cast<T>(p_.scale),
           rate_,
           o_.temperature};
-}
-
-template <class T>
-kernels::Row RowSource<T>::row(const Sequence& s, std::int64_t h, std::int64_t i) const {
-  const KeyRange keys = p_.key_range(s, i);
-  const OutputTensor& out = p_.outputs.out;
-  const auto& lse = p_.outputs.lse;
-  const std::int64_t at = s.first_q + i;
-  return {element(p_.q.data, p_.q.type, p_.q.stride, s.batch, h, at),
-          element(out.data, out.type, out.stride, s.batch, h, at),
-          lse ? element(lse->data, lse->type, lse->stride, s.batch, h, at) : nullptr,
-          p_.statistics
-              ? static_cast<T*>(p_.statistics) + 2 * ((s.batch * p_.H + h) * p_.q.extent[2] + at)
-              : nullptr,
-          keys.first,
-          keys.gap_first,
-          keys.gap_end,
-          keys.end};
 }
 
 template <class T>

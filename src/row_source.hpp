@@ -41,9 +41,11 @@ class RowSource {
   std::int64_t value_features() const { return p_.d_v; }
 
  private:
-  void add(const Sequence& sequence, std::int64_t h, std::int64_t i, RowMemory& memory) const;
+  void add(const Sequence& sequence, std::int64_t h, std::int64_t first, std::int64_t count,
+           RowMemory& memory) const;
   kernels::RowBlock<T> finish(const Sequence& sequence, std::int64_t head, RowMemory& memory) const;
-  kernels::Row row(const Sequence& sequence, std::int64_t h, std::int64_t i) const;
+  void add_places(const Sequence& sequence, std::int64_t h, std::int64_t first, std::int64_t end,
+                  std::vector<kernels::Row>& rows) const;
   kernels::RowVisibility visibility(const Sequence& sequence, std::int64_t h, std::int64_t i) const;
   kernels::RowTerms terms(const Sequence& sequence, std::int64_t h, std::int64_t i) const;
   kernels::Visibility shared_visibility(const Sequence& sequence) const;

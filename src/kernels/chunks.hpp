@@ -19,9 +19,9 @@ struct Chunks {
     for (std::int64_t r = 0; r < sizes.padded_rows; r += lanes) {
       Softmax::empty().put(state.max + r, state.sum + r);
     }
-    for (std::int64_t i = 0; i < sizes.padded_rows * sizes.blend_stride; i += lanes) {
-      store<T, A>(state.blend + i, V(T(0)));
-    }
+    T* blend = state.blend;
+    T* const end = blend + sizes.padded_rows * sizes.blend_stride;
+    for (; blend < end; blend += lanes) store<T, A>(blend, V(T(0)));
   }
 
   static void fold(const State<T>& a, const State<T>& b, const Sizes& sizes, T rate) {
@@ -44,13 +44,22 @@ struct Chunks {
     }
   }
 
-  static bool is_finite(const T* blend, std::int64_t stride) {
-    V zero(T(0));
-    for (std::int64_t c = 0; c < stride; c += lanes) {
-      const V x = load<T, A>(blend + c);
-      zero = zero + (x - x);  // 0, or NaN for NaN and infinity
+  /// n is a multiple of lanes.
+  static bool all_finite(const T* x, std::int64_t n) {
+    constexpr int chains = 4;  // one would wait for itself
+    V zero[chains];
+    for (V& z : zero) z = V(T(0));
+    const auto add = [&](int chain, const T* at) {
+      const V v = load<T, A>(at);
+      zero[chain] = zero[chain] + (v - v);  // 0, or NaN for NaN and infinity
+    };
+    std::int64_t i = 0;
+    for (; i + chains * lanes <= n; i += chains * lanes) {
+#pragma GCC unroll 4
+      for (int c = 0; c < chains; ++c) add(c, x + i + c * lanes);
     }
-    return xsimd::all(zero == V(T(0)));
+    for (; i < n; i += lanes) add(0, x + i);
+    return xsimd::all((zero[0] + zero[1]) + (zero[2] + zero[3]) == V(T(0)));
   }
 
   /// The kernels multiply hidden values by a weight of 0, which is right unless they are NaN or
@@ -58,19 +67,21 @@ struct Chunks {
   static void redo_rows_with_non_finite_blend(const RowBlock<T>& block, std::int64_t first,
                                               std::int64_t end, const State<T>& state,
                                               const Sizes& sizes, T* workspace) {
+    if (all_finite(state.blend, block.n_rows * sizes.blend_stride)) return;
     const Sizes one = FewRows<T, A>::sizes(1, block.d, block.d_v);
     const State<T> redone = state_at<T>(workspace, one);
     for (std::int64_t r = 0; r < block.n_rows; ++r) {
       T* blend = state.blend + r * sizes.blend_stride;
-      if (is_finite(blend, sizes.blend_stride)) continue;
+      if (all_finite(blend, sizes.blend_stride)) continue;
       Visibility visibility;
       Terms terms;
       const RowBlock<T> row = block.part(r, 1, visibility, terms);
       clear(redone, one);
       T* scratch = workspace + one.state();
       FewRows<T, A>::prepare(row, {row, scratch});
-      const std::int64_t from = greater(first, row.rows->first_key);
-      FewRows<T, A>::chunk(row, from, smaller(end, row.rows->end_key), redone, scratch, true);
+      const RangeOfRows seen(row.rows, 1);
+      const std::int64_t from = greater(first, seen.first);
+      FewRows<T, A>::chunk(row, seen, from, smaller(end, seen.end), redone, scratch, true);
       state.max[r] = redone.max[0];
       state.sum[r] = redone.sum[0];
       for (std::int64_t c = 0; c < sizes.blend_stride; ++c) blend[c] = redone.blend[c];
@@ -103,7 +114,7 @@ struct Chunks {
       if (first >= end) continue;
       const State<T>& into = fresh ? state : chunk_state;
       if (!fresh) clear(chunk_state, sizes);
-      Shape::chunk(block, first, end, into, scratch);
+      Shape::chunk(block, seen, first, end, into, scratch);
       redo_rows_with_non_finite_blend(block, first, end, into, sizes, redo_scratch);
       if (!fresh) fold(state, chunk_state, sizes, block.rate);
       fresh = false;
@@ -122,33 +133,36 @@ struct Chunks {
   }
 
   static void finish(const RowBlock<T>& block, const State<T>& state, const Sizes& sizes) {
-    for (std::int64_t r = 0; r < block.n_rows; ++r) {
-      const Row& row = block.rows[r];
-      const RowEnd<T> end = end_of(block, state, r);
-      T* blend = state.blend + r * sizes.blend_stride;
-      for (std::int64_t c = 0; c < sizes.blend_stride; c += lanes) {
-        store<T, A>(blend + c, load<T, A>(blend + c) * V(end.inverse));
-      }
-      write_row(blend, block.d_v, row.out, block.out_type, block.out_feature_stride);
-      if (row.lse) *static_cast<T*>(row.lse) = end.lse;
-      if (row.statistics) {
-        T* statistics = static_cast<T*>(row.statistics);
-        statistics[0] = state.max[r];
-        statistics[1] = end.inverse;
-      }
-    }
-  }
-
-  static void write_row(const T* from, std::int64_t count, void* out, Type type,
-                        std::int64_t stride) {
-    with_storage_of<T>(type, [&]<class S>() {
-      S* to = static_cast<S*>(out);
-      if (stride == 1) {
-        for (std::int64_t i = 0; i < count; ++i) narrow(from[i], to[i]);
-      } else {
-        for (std::int64_t i = 0; i < count; ++i) narrow(from[i], to[i * stride]);
+    with_storage_of<T>(block.out_type, [&]<class S>() {
+      for (std::int64_t r = 0; r < block.n_rows; ++r) {
+        const Row& row = block.rows[r];
+        const RowEnd<T> end = end_of(block, state, r);
+        write_row(state.blend + r * sizes.blend_stride, end.inverse, block.d_v,
+                  static_cast<S*>(row.out), block.out_feature_stride);
+        if (row.lse) *static_cast<T*>(row.lse) = end.lse;
+        if (row.statistics) {
+          T* statistics = static_cast<T*>(row.statistics);
+          statistics[0] = state.max[r];
+          statistics[1] = end.inverse;
+        }
       }
     });
+  }
+
+  /// The blend times its factor, rounded to S.
+  template <class S>
+  static void write_row(const T* blend, T factor, std::int64_t count, S* to, std::int64_t stride) {
+    std::int64_t i = 0;
+    if constexpr (std::is_same_v<S, T>) {
+      for (; stride == 1 && i + lanes <= count; i += lanes) {
+        store<T, A>(to + i, load<T, A>(blend + i) * V(factor));
+      }
+    }
+    if (stride == 1) {
+      for (; i < count; ++i) narrow(blend[i] * factor, to[i]);
+    } else {
+      for (; i < count; ++i) narrow(blend[i] * factor, to[i * stride]);
+    }
   }
 
   static T merge_row(const MergePart<T>* parts, std::int64_t n_parts, std::int64_t features,
@@ -179,9 +193,9 @@ struct Chunks {
             blend[i] += weights[p] * widen<T>(from[i * step]);
         });
       }
-      for (std::int64_t i = 0; i < count; ++i) blend[i] *= inverse;
-      char* to = static_cast<char*>(out) + f * out_stride * size_of(out_type);
-      write_row(blend, count, to, out_type, out_stride);
+      with_storage_of<T>(out_type, [&]<class S>() {
+        write_row(blend, inverse, count, static_cast<S*>(out) + f * out_stride, out_stride);
+      });
     }
     return log_sum_exp(max, sum, 1.0);
   }

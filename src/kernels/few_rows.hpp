@@ -204,27 +204,28 @@ struct FewRows {
   }
 
   /// Keys [first, end) of one chunk into the state. skip_hidden leaves hidden values untouched.
-  static void chunk(const RowBlock<T>& block, std::int64_t first, std::int64_t end,
-                    const State<T>& state, T* workspace, bool skip_hidden = false) {
+  static void chunk(const RowBlock<T>& block, const RangeOfRows& range, std::int64_t first,
+                    std::int64_t end, const State<T>& state, T* workspace,
+                    bool skip_hidden = false) {
     const Scratch scratch(block, workspace);
     for (std::int64_t j = first; j < end;) {
       const std::int64_t next = smaller((j / kKeyBlock + 1) * kKeyBlock, end);
       VisibleKeys<kMaxRows> visible;
       visible.template look<A>(block, 0, block.n_rows, j, next - j);
       if (!visible.none()) {
-        keys(block, visible, j + visible.from(), j + visible.to(), state, scratch, skip_hidden);
+        keys(block, visible, range.end, j + visible.from(), j + visible.to(), state, scratch,
+             skip_hidden);
       }
       j = next;
     }
   }
 
-  /// Keys [from, to), the visible stretch of a block.
+  /// Keys [from, to), the visible stretch of a block; later ones come until `last`.
   static void keys(const RowBlock<T>& block, const VisibleKeys<kMaxRows>& visible,
-                   std::int64_t from, std::int64_t to, const State<T>& state,
+                   std::int64_t last, std::int64_t from, std::int64_t to, const State<T>& state,
                    const Scratch& scratch, bool skip_hidden) {
     const std::int64_t n = to - from, stride = round_up(block.d_v, lanes);
-    const std::int64_t left = block.rows[block.n_rows - 1].end_key - to;
-    BlockFetch next(block, to, smaller(left, kKeyBlock));
+    BlockFetch next(block, to, smaller(last - to, kKeyBlock));
     use_rows<T, A>(block.keys, from, n, block.d, block.d, scratch.keys,
                    [&]<class S>(const S* k, std::int64_t k_stride) {
                      score_block(block, k, k_stride, n, next, scratch);

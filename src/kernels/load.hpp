@@ -122,22 +122,27 @@ inline void use_rows(const Matrix& from, std::int64_t first, std::int64_t count,
 }
 
 /// Elements [first, first + count) of a vector of rows, count <= lanes, turned so that rows lie in
-/// lanes: column[i] holds element first + i of every row.
-template <class S, class T, class A, int n>
-inline void load_columns(const void* const (&rows)[n], std::int64_t first, std::int64_t count,
-                         std::int64_t stride, Vec<T, A> (&column)[n]) {
+/// lanes: calls use(i, column) with element first + i of every row. Inlined by force: from outside
+/// what `use` knows would be read anew for each column.
+template <class S, class T, class A, int n, class Use>
+[[gnu::always_inline]] inline void use_columns(const void* const (&rows)[n], std::int64_t first, std::int64_t count,
+                        std::int64_t stride, const Use& use) {
   static_assert(n == kLanes<T, A>);
   if (stride == 1 && count == n) {
     const S* row[n];
     for (int r = 0; r < n; ++r) row[r] = static_cast<const S*>(rows[r]);
-    return load_square<S, T, A>(row, first, column);
+    Vec<T, A> column[n];
+    load_square<S, T, A>(row, first, column);
+#pragma GCC unroll 16
+    for (int i = 0; i < n; ++i) use(i, column[i]);
+    return;
   }
   for (std::int64_t i = 0; i < count; ++i) {
     alignas(64) T lane[n];
     for (int r = 0; r < n; ++r) {
       lane[r] = widen<T>(static_cast<const S*>(rows[r])[(first + i) * stride]);
     }
-    column[i] = load<T, A>(lane);
+    use(i, load<T, A>(lane));
   }
 }
 

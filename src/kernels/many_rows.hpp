@@ -59,12 +59,11 @@ struct ManyRows {
       }
       with_storage_of<T>(block.query_type, [&]<class S>() {
         for (std::int64_t f = 0; f < block.d; f += lanes) {
-          const std::int64_t count = smaller(lanes, block.d - f);
-          V column[lanes];
-          load_columns<S, T, A>(query, f, count, block.query_feature_stride, column);
-          for (std::int64_t i = 0; i < count; ++i) {
-            store<T, A>(to + (f + i) * width, column[i] * V(block.scale));
-          }
+          const V scale(block.scale);
+          use_columns<S, T, A>(query, f, smaller(lanes, block.d - f), block.query_feature_stride,
+                               [&](std::int64_t i, const V& column) {
+                                 store<T, A>(to + (f + i) * width, column * scale);
+                               });
         }
       });
     }
@@ -236,11 +235,10 @@ struct ManyRows {
   }
 
   /// Keys [first, end) of one chunk into the state.
-  static void chunk(const RowBlock<T>& block, std::int64_t first, std::int64_t end,
-                    const State<T>& state, T* workspace) {
+  static void chunk(const RowBlock<T>& block, const RangeOfRows& range, std::int64_t first,
+                    std::int64_t end, const State<T>& state, T* workspace) {
     const Scratch scratch(block, workspace);
     const std::int64_t rows = round_up(block.n_rows, lanes);
-    const RangeOfRows range(block.rows, block.n_rows);
     for (std::int64_t j = first; j < end;) {
       const std::int64_t next = smaller((j / kKeyBlock + 1) * kKeyBlock, end);
       const bool all_seen = !block.visibility && range.all_see(j, next);

@@ -141,21 +141,12 @@ struct ScoreTerms {
         }
         return;
       }
-      const auto add = [&](std::int64_t c, const V& b) {
-        T* s = scores + c * tile.key_stride;
-        store<T, A>(s, with_bias(load<T, A>(s), b));
-      };
-      std::int64_t c = 0;
-      for (; c + lanes <= tile.n_keys; c += lanes) {
-        V column[lanes];
-        load_columns<S, T, A>(bias, tile.first_key + c, lanes, stride, column);
-#pragma GCC unroll 16
-        for (int i = 0; i < lanes; ++i) add(c + i, column[i]);
-      }
-      if (c < tile.n_keys) {
-        V column[lanes];
-        load_columns<S, T, A>(bias, tile.first_key + c, tile.n_keys - c, stride, column);
-        for (int i = 0; c + i < tile.n_keys; ++i) add(c + i, column[i]);
+      for (std::int64_t c = 0; c < tile.n_keys; c += lanes) {
+        use_columns<S, T, A>(bias, tile.first_key + c, smaller(lanes, tile.n_keys - c), stride,
+                             [&](std::int64_t i, const V& b) {
+                               T* s = scores + (c + i) * tile.key_stride;
+                               store<T, A>(s, with_bias(load<T, A>(s), b));
+                             });
       }
     });
   }
