@@ -16,6 +16,8 @@ constexpr std::int64_t kBlockBytes = 640 * 1024;
 constexpr double kTaskFlops = 1e6;
 /// Tasks per thread, so that threads that start late or run slow do not hold up the rest.
 constexpr std::int64_t kTasksPerWorker = 4;
+/// More than this only costs: a thread fetches the next block of its own task in time.
+constexpr std::int64_t kMostTasksPerWorker = 32;
 /// Partial states of split blocks, per thread.
 constexpr std::int64_t kPartialBytes = 256 * 1024;
 
@@ -115,8 +117,9 @@ class Planner {
     const double per_block =
         std::max(1.0, flops / static_cast<double>(std::max<std::int64_t>(plan.blocks, 1)));
     plan.blocks_per_task =
-        std::clamp(static_cast<std::int64_t>(kTaskFlops / per_block), std::int64_t{1},
-                   std::max<std::int64_t>(1, ceil_div(plan.blocks, plan.workers)));
+        std::clamp(std::max(static_cast<std::int64_t>(kTaskFlops / per_block),
+                            plan.blocks / (kMostTasksPerWorker * plan.workers)),
+                   std::int64_t{1}, std::max<std::int64_t>(1, ceil_div(plan.blocks, plan.workers)));
     return plan;
   }
 
@@ -124,7 +127,7 @@ class Planner {
   template <class T>
   static void choose_rows(Plan& plan, const kernels::Kernels<T>& kernels) {
     const Problem& p = *plan.problem;
-    const std::int64_t lanes = kernels.many_rows.row_step, tile = 3 * lanes;
+    const std::int64_t tile = kernels.many_rows.row_step;
     plan.heads_per_unit = p.most_q < tile ? p.heads_per_kv_head() : 1;
     const std::int64_t rows = plan.heads_per_unit * p.most_q;
     if (plan.few_rows) {
@@ -136,7 +139,7 @@ class Planner {
     const std::int64_t fitting = std::clamp(kBlockBytes / row_bytes / tile * tile, tile, kMostRows);
     const std::int64_t for_balance = ceil_div(all_rows(p), kTasksPerWorker * plan.workers);
     plan.most_rows = std::clamp(round_up(for_balance, tile), tile, fitting);
-    plan.row_step = lanes;
+    plan.row_step = tile;
   }
 
   static void count_blocks(Plan& plan) {

@@ -134,16 +134,12 @@ kernels::RowBlock<T> RowSource<T>::finish(const Sequence& s, std::int64_t head,
     memory.terms.rows = memory.term_rows.data();
   }
   const std::int64_t kv_head = head / p_.heads_per_kv_head();
-  const auto matrix = [&](const Tensor& t) {
-    return kernels::Matrix{element(t.data, t.type, t.stride, s.batch, kv_head, s.first_k), t.type,
-                           t.stride[2], t.stride[3]};
-  };
   return {memory.rows.data(),
           static_cast<std::int64_t>(memory.rows.size()),
           has_visibility_ ? &memory.visibility : nullptr,
           has_terms_ ? &memory.terms : nullptr,
-          matrix(p_.k),
-          matrix(p_.v),
+          matrix(p_.k, s, kv_head, s.first_k),
+          matrix(p_.v, s, kv_head, s.first_k),
           p_.d,
           p_.d_v,
           p_.q.type,
@@ -152,7 +148,30 @@ kernels::RowBlock<T> RowSource<T>::finish(const Sequence& s, std::int64_t head,
           p_.outputs.out.stride[3],
           static_cast<T>(p_.scale),
           rate_,
-          o_.temperature};
+          o_.temperature,
+          nullptr};
+}
+
+template <class T>
+kernels::Matrix RowSource<T>::matrix(const Tensor& t, const Sequence& s, std::int64_t head,
+                                     std::int64_t position) const {
+  return {element(t.data, t.type, t.stride, s.batch, head, position), t.type, t.stride[2],
+          t.stride[3]};
+}
+
+template <class T>
+kernels::Ahead RowSource<T>::ahead(const BlockOfRows& block, std::int64_t heads_per_unit) const {
+  const Sequence& s = block.sequence;
+  const std::int64_t after = heads_per_unit == 1 ? 0 : block.first_row / s.n_q;
+  const std::int64_t head = block.first_head + after, row = block.first_row - after * s.n_q;
+  const std::int64_t kv_head = head / p_.heads_per_kv_head();
+  const std::int64_t first_key = p_.key_range(s, row).first;
+  return {matrix(p_.k, s, kv_head, s.first_k + first_key),
+          matrix(p_.v, s, kv_head, s.first_k + first_key),
+          matrix(p_.q, s, head, s.first_q + row),
+          matrix(p_.outputs.out, s, head, s.first_q + row),
+          s.n_k - first_key,
+          block.n_rows};
 }
 
 template <class T>

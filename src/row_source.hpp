@@ -17,6 +17,7 @@ struct RowMemory {
   std::vector<kernels::RowTerms> term_rows;
   kernels::Visibility visibility;
   kernels::Terms terms;
+  kernels::Ahead ahead;
 
   void clear() {
     rows.clear();
@@ -36,6 +37,8 @@ class RowSource {
   /// The same for chosen rows of one head.
   kernels::RowBlock<T> rows(const Sequence& sequence, std::int64_t head,
                             std::span<const std::int64_t> rows, RowMemory& memory) const;
+  /// Of a block that comes later.
+  kernels::Ahead ahead(const BlockOfRows& block, std::int64_t heads_per_unit) const;
   T rate() const { return rate_; }
   std::int64_t features() const { return p_.d; }
   std::int64_t value_features() const { return p_.d_v; }
@@ -46,6 +49,8 @@ class RowSource {
   kernels::RowBlock<T> finish(const Sequence& sequence, std::int64_t head, RowMemory& memory) const;
   void add_places(const Sequence& sequence, std::int64_t h, std::int64_t first, std::int64_t end,
                   std::vector<kernels::Row>& rows) const;
+  kernels::Matrix matrix(const Tensor& tensor, const Sequence& sequence, std::int64_t head,
+                         std::int64_t position) const;
   kernels::RowVisibility visibility(const Sequence& sequence, std::int64_t h, std::int64_t i) const;
   kernels::RowTerms terms(const Sequence& sequence, std::int64_t h, std::int64_t i) const;
   kernels::Visibility shared_visibility(const Sequence& sequence) const;

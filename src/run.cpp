@@ -57,17 +57,29 @@ class Run {
     const std::int64_t tasks = (blocks + per_task - 1) / per_task;
     for_each_task(tasks, plan_.workers, progress_, [&](std::int64_t task) {
       const std::int64_t end = std::min(blocks, (task + 1) * per_task);
-      for (std::int64_t i = task * per_task; i < end && !progress_.cancelled(); ++i) run_block(i);
+      // Alone, this thread also takes the task after this one.
+      const std::int64_t known = plan_.workers == 1 ? blocks : end;
+      BlockOfRows next = plan_.block(task * per_task);
+      for (std::int64_t i = task * per_task; i < end && !progress_.cancelled(); ++i) {
+        const BlockOfRows rows = next;
+        const bool more = i + 1 < known;
+        if (more) next = plan_.block(i + 1);
+        run_block(rows, more ? &next : nullptr);
+      }
     });
   }
 
-  void run_block(std::int64_t index) {
-    const BlockOfRows rows = plan_.block(index);
+  /// next: what this thread computes afterwards, if that is known.
+  void run_block(const BlockOfRows& rows, const BlockOfRows* next) {
     if (rows.n_rows == 0) return;
     const kernels::RowKernel<T>& kernel = kernel_for(rows.n_rows);
     const kernels::Sizes sizes = sizes_of(rows);
     Lease memory;
-    const kernels::RowBlock<T> block = block_of(rows, memory->rows);
+    kernels::RowBlock<T> block = block_of(rows, memory->rows);
+    if (next) {
+      memory->rows.ahead = source_.ahead(*next, plan_.heads_per_unit);
+      block.ahead = &memory->rows.ahead;
+    }
     const auto state = kernels::state_at(memory->state.get<T>(sizes.state()), sizes);
     T* workspace = memory->workspace.get<T>(sizes.workspace);
     const std::int64_t chunks = chunks_of(rows);

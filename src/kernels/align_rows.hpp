@@ -56,20 +56,12 @@ struct AlignKernel {
     for (std::int64_t h = 0; h < want.n_heads; ++h) {
       Many::prepare(want.heads[h], scratch_of(want, h, workspace, rest));
     }
-    for (std::int64_t t = 0; t < rows; t += kTileLanes) {
-      Tile tile{want, t, smaller(kTileLanes, block.n_rows - t), weights, cell, lowest, sums, 0};
-      switch (smaller(kTileLanes, rows - t) / lanes) {
-        case 1:
-          run_tile<1>(tile, workspace, rest);
-          break;
-        case 2:
-          run_tile<2>(tile, workspace, rest);
-          break;
-        default:
-          run_tile<3>(tile, workspace, rest);
-          break;
-      }
-    }
+    Many::for_each_tile(block.n_rows, [&]<int Vectors>(std::int64_t first) {
+      Tile tile{want,    first, smaller(Vectors * lanes, block.n_rows - first),
+                weights, cell,  lowest,
+                sums,    0};
+      run_tile<Vectors>(tile, workspace, rest);
+    });
   }
 
   /// The scratch of the kernel for many rows, with the queries of head h in their own place.
@@ -115,7 +107,8 @@ struct AlignKernel {
       if (visible.none()) continue;
       const auto scratch = scratch_of(want, h, workspace, rest);
       const auto keys = load_rows<T, A>(block.keys, first, n, block.d, block.d, true, scratch.keys);
-      Many::template score<Vectors>(block, tile.first_row, first, keys, visible, scratch, [] {});
+      Many::template score<Vectors>(block, tile.first_row, first, keys, visible, scratch,
+                                    [](const auto& score_one) { score_one(Nothing{}); });
       from = smaller(from, visible.from());
       to = greater(to, visible.to());
       add_head<Vectors>(tile, h, visible.from(), visible.to(), scratch.scores);
@@ -361,7 +354,8 @@ struct AlignKernel {
     if (!visible.none()) {
       const auto scratch = scratch_of(want, 0, workspace, rest);
       const auto keys = load_rows<T, A>(block.keys, first, n, block.d, block.d, true, scratch.keys);
-      Many::template score<Vectors>(block, tile.first_row, first, keys, visible, scratch, [] {});
+      Many::template score<Vectors>(block, tile.first_row, first, keys, visible, scratch,
+                                    [](const auto& score_one) { score_one(Nothing{}); });
       for (std::int64_t i = 0; i < (visible.to() - visible.from()) * width; i += lanes) {
         store<T, A>(tile.weights + visible.from() * width + i, load<T, A>(scratch.scores + i));
       }

@@ -16,11 +16,6 @@ struct Weights {
   std::int64_t key_stride;
 };
 
-/// Calls nothing while the keys go by; see FewRows::blend for what else can be done.
-struct NothingPerKey {
-  void operator()(std::int64_t) const {}
-};
-
 /// blend = blend * factor, then += w_key * v_key in key order. Values of storage type S are widened
 /// on the way. per_key(j) is called before key j.
 template <int Rows, int Vectors, class T, class A, class S, class PerKey>
@@ -81,7 +76,7 @@ inline void blend_panels(const Weights<T>& w, const S* v, std::int64_t v_stride,
       blend_tile<Rows, Vectors, T, A>(w, v, v_stride, n_keys, factor, blend, blend_stride, per_key);
     } else {
       blend_tile<Rows, Vectors, T, A>(w, v + c, v_stride, n_keys, factor, blend + c, blend_stride,
-                                      NothingPerKey{});
+                                      Nothing{});
     }
     c += Vectors * lanes;
   }
@@ -109,7 +104,7 @@ inline void blend_rows(const Weights<T>& w, std::int64_t n_rows, const Panels<T>
       for (; n_rows - r >= Rows; r += Rows) {
         blend_tile<Rows, Vectors, T, A>(
             {w.data + r * w.row_stride, w.row_stride, w.key_stride}, values, v.stride, n_keys,
-            factor + r, blend + r * blend_stride + c, blend_stride, NothingPerKey{});
+            factor + r, blend + r * blend_stride + c, blend_stride, Nothing{});
       }
     };
     rows.template operator()<most_rows>();

@@ -203,7 +203,7 @@ struct Chunks {
   static constexpr Kernels<T> kernels() {
     using Few = FewRows<T, A>;
     using Many = ManyRows<T, A>;
-    return {{lanes, sizes<Many>, attend<Many>},
+    return {{Many::kTileLanes, sizes<Many>, attend<Many>},
             {1, sizes<Few>, attend<Few>},
             Few::kMaxRows,
             fold,

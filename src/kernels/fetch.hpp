@@ -8,69 +8,82 @@
 
 namespace lookback::kernels::inline LOOKBACK_KERNEL_ISA {
 
-/// The keys and values of a block, into L2. The hardware follows each page by itself and fetches
-/// four pages at once faster than one, so each step asks for a line of both halves of keys and of
-/// values.
+/// What comes after a block of keys, into L2: the next block of keys and values, or the start of
+/// what comes after these rows. The hardware follows each page by itself and fetches four pages at
+/// once faster than one, so each step asks for a line of four streams.
 class BlockFetch {
  public:
-  /// Features that do not lie side by side are left to the hardware.
+  /// n_left: keys from `first` on. Features that do not lie side by side are left to the hardware.
   template <class T>
-  BlockFetch(const RowBlock<T>& block, std::int64_t first, std::int64_t n_keys)
-      : keys_(block.keys, first, n_keys),
-        values_(block.values, first, n_keys),
-        row_end_(
-            greater(block.d * size_of(block.keys.type), block.d_v * size_of(block.values.type))),
-        rows_(block.keys.feature_stride == 1 && block.values.feature_stride == 1
-                  ? half(greater(n_keys, 0))
-                  : 0),
-        steps_(rows_ * ((row_end_ + kLine - 1) / kLine)) {}
+  static BlockFetch after(const RowBlock<T>& block, std::int64_t first, std::int64_t n_left) {
+    const std::int64_t bytes = greater(block.d * size_of(block.keys.type),
+                                       block.d_v * size_of(block.values.type));
+    const bool plain = block.keys.feature_stride == 1 && block.values.feature_stride == 1;
+    if (!plain || (n_left <= 0 && !block.ahead)) return {};
+    if (n_left > 0) return of_keys(block.keys, block.values, first, n_left, bytes);
+    const Ahead& a = *block.ahead;
+    if (a.n_keys > 4 * a.n_rows) return of_keys(a.keys, a.values, 0, a.n_keys, bytes);
+    const Stream streams[] = {{a.keys, 0}, {a.values, 0}, {a.queries, 0}, {a.out, 0}};
+    return {streams, smaller(kKeyBlock, greater(a.n_keys, a.n_rows)), bytes};
+  }
+
+  /// Steps in all.
+  std::int64_t steps() const { return steps_; }
 
   /// How fast each of `calls` calls goes that together do a share of all.
   std::int64_t pace(std::int64_t percent, std::int64_t calls) const {
     return steps_ * kWholeStep * percent / 100 / greater(calls, 1) + 1;
   }
 
-  // Inlined by force: a call would cost the sums of the work around it their registers.
+  // Inlined by force: a call would cost the sums of the work around it their registers. Most calls
+  // only count; compilers must know, to give the registers to the work.
   [[gnu::always_inline]] void fetch(std::int64_t pace) {
     due_ += pace;
+    if (__builtin_expect_with_probability(due_ < kWholeStep, 1, 0.97)) return;
     while (due_ >= kWholeStep && rows_ > 0) {
       const std::int64_t end = smaller(row_end_, byte_ + due_ / kWholeStep * kLine);
       for (; byte_ < end; byte_ += kLine, due_ -= kWholeStep) {
-        keys_.fetch(byte_);
-        values_.fetch(byte_);
+        for (const Stream& s : streams_) prefetch(s.row + byte_);
       }
       if (byte_ < row_end_) return;
       byte_ = 0;
       --rows_;
-      keys_.next();
-      values_.next();
+      for (Stream& s : streams_) s.row += s.row_bytes;
     }
   }
 
  private:
   static constexpr std::int64_t kLine = 64;
   static constexpr std::int64_t kWholeStep = 1024;  // paces are fractions of it
-  static std::int64_t half(std::int64_t n) { return (n + 1) / 2; }
 
-  struct Halves {
-    const char *low, *high;
-    std::int64_t row_bytes;
+  struct Stream {
+    const char* row = nullptr;
+    std::int64_t row_bytes = 0;
 
-    Halves(const Matrix& from, std::int64_t first, std::int64_t n)
-        : low(static_cast<const char*>(from.data) + first * from.row_stride * size_of(from.type)),
-          high(low + half(n) * from.row_stride * size_of(from.type)),
+    Stream() = default;
+    Stream(const Matrix& from, std::int64_t first)
+        : row(static_cast<const char*>(from.data) + first * from.row_stride * size_of(from.type)),
           row_bytes(from.row_stride * size_of(from.type)) {}
-    void fetch(std::int64_t byte) const {
-      prefetch(low + byte);
-      prefetch(high + byte);
-    }
-    void next() {
-      low += row_bytes;
-      high += row_bytes;
-    }
   };
-  Halves keys_, values_;
-  std::int64_t row_end_, rows_, steps_, byte_ = 0, due_ = 0;
+
+  BlockFetch() = default;
+  BlockFetch(const Stream (&streams)[4], std::int64_t rows, std::int64_t row_end)
+      : row_end_(row_end),
+        rows_(row_end > 0 ? rows : 0),
+        steps_(rows_ * ((row_end_ + kLine - 1) / kLine)) {
+    for (int i = 0; i < 4; ++i) streams_[i] = streams[i];
+  }
+  /// Both halves of keys and of values.
+  static BlockFetch of_keys(const Matrix& keys, const Matrix& values, std::int64_t first,
+                            std::int64_t n_left, std::int64_t row_end) {
+    const std::int64_t half = (smaller(n_left, kKeyBlock) + 1) / 2;
+    const Stream streams[] = {
+        {keys, first}, {keys, first + half}, {values, first}, {values, first + half}};
+    return {streams, half, row_end};
+  }
+
+  Stream streams_[4];
+  std::int64_t row_end_ = 0, rows_ = 0, steps_ = 0, byte_ = 0, due_ = 0;
 };
 
 // All inlined by force: GCC takes a function that only prefetches for one that does nothing, and

@@ -225,7 +225,7 @@ struct FewRows {
                    std::int64_t last, std::int64_t from, std::int64_t to, const State<T>& state,
                    const Scratch& scratch, bool skip_hidden) {
     const std::int64_t n = to - from, stride = round_up(block.d_v, lanes);
-    BlockFetch next(block, to, smaller(last - to, kKeyBlock));
+    BlockFetch next = BlockFetch::after(block, to, last - to);
     use_rows<T, A>(block.keys, from, n, block.d, block.d, scratch.keys,
                    [&]<class S>(const S* k, std::int64_t k_stride) {
                      score_block(block, k, k_stride, n, next, scratch);

@@ -90,6 +90,12 @@ struct Matrix {
   std::int64_t feature_stride;
 };
 
+/// What the thread works on next, to be fetched: the first rows of each.
+struct Ahead {
+  Matrix keys, values, queries, out;
+  std::int64_t n_keys, n_rows;
+};
+
 /// Query rows that share keys and values, with what is the same for all of them.
 template <class T>
 struct RowBlock {
@@ -108,6 +114,7 @@ struct RowBlock {
   T scale;             // multiplies q
   T rate;              // log2(e) / temperature: weights are 2^((s - max) * rate)
   double temperature;  // for lse and sinks
+  const Ahead* ahead;  // null: nothing known
 
   /// The same for some of the rows.
   RowBlock part(std::int64_t first, std::int64_t count, Visibility& v, Terms& t) const {

@@ -20,7 +20,7 @@ struct ManyRows {
   static constexpr std::int64_t lanes = kLanes<T, A>;
   static constexpr std::int64_t kTileLanes = kTileVectors * lanes;
 
-  static_assert(kTileLanes <= 64, "a tile's rows are the bits of one word");
+  static_assert(kTileVectors == 3 && kTileLanes <= 64, "a tile's rows are the bits of one word");
 
   static Sizes sizes(std::int64_t n_rows, std::int64_t d, std::int64_t d_v) {
     const std::int64_t rows = round_up(n_rows, lanes), stride = round_up(d_v, lanes);
@@ -46,26 +46,48 @@ struct ManyRows {
           values(keys + kKeyBlock * copy_stride<T>(block.d)) {}
   };
 
-  /// Lanes beyond the last row repeat it.
-  static void prepare(const RowBlock<T>& block, const Scratch& scratch) {
-    const std::int64_t rows = round_up(block.n_rows, lanes);
-    for (std::int64_t r = 0; r < rows; r += lanes) {
-      const std::int64_t tile = r / kTileLanes * kTileLanes;
-      const std::int64_t width = smaller(kTileLanes, rows - tile);
-      T* to = scratch.queries + tile * block.d + (r - tile);
-      const void* query[lanes];
-      for (std::int64_t i = 0; i < lanes; ++i) {
-        query[i] = block.rows[smaller(r + i, block.n_rows - 1)].query;
+  /// Calls f.operator()<Vectors>(first row) for the tiles of n_rows rows: 3 vectors each, in the end
+  /// what is left.
+  template <class F>
+  static void for_each_tile(std::int64_t n_rows, const F& f) {
+    const std::int64_t rows = round_up(n_rows, lanes);
+    for (std::int64_t first = 0; first < rows; first += kTileLanes) {
+      const std::int64_t vectors = (rows - first) / lanes;
+      if (vectors >= 3) {
+        f.template operator()<3>(first);
+      } else if (vectors == 2) {
+        f.template operator()<2>(first);
+      } else {
+        f.template operator()<1>(first);
       }
-      with_storage_of<T>(block.query_type, [&]<class S>() {
-        for (std::int64_t f = 0; f < block.d; f += lanes) {
-          const V scale(block.scale);
-          use_columns<S, T, A>(query, f, smaller(lanes, block.d - f), block.query_feature_stride,
-                               [&](std::int64_t i, const V& column) {
-                                 store<T, A>(to + (f + i) * width, column * scale);
-                               });
+    }
+  }
+
+  static void prepare(const RowBlock<T>& block, const Scratch& scratch) {
+    with_storage_of<T>(block.query_type, [&]<class S>() {
+      for_each_tile(block.n_rows, [&]<int Vectors>(std::int64_t tile) {
+        T* to = scratch.queries + tile * block.d;
+        for (int v = 0; v < Vectors; ++v) {
+          prepare_vector<S>(block, tile + v * lanes, Vectors * lanes, to + v * lanes);
         }
       });
+    });
+  }
+
+  /// Queries of a vector of rows, to[feature * width + lane]. Lanes beyond the last row repeat it.
+  template <class S>
+  static void prepare_vector(const RowBlock<T>& block, std::int64_t first, std::int64_t width,
+                             T* to) {
+    const void* query[lanes];
+    for (std::int64_t i = 0; i < lanes; ++i) {
+      query[i] = block.rows[smaller(first + i, block.n_rows - 1)].query;
+    }
+    const V scale(block.scale);
+    for (std::int64_t f = 0; f < block.d; f += lanes) {
+      use_columns<S, T, A>(query, f, smaller(lanes, block.d - f), block.query_feature_stride,
+                           [&](std::int64_t i, const V& column) {
+                             store<T, A>(to + (f + i) * width, column * scale);
+                           });
     }
   }
 
@@ -151,15 +173,25 @@ struct ManyRows {
     for (int v = 0; v < Vectors; ++v) running[v].put(max + v * lanes, sum + v * lanes);
   }
 
-  /// Keys and values of a block, loaded when the first tile asks for them, while those of the next
-  /// block are fetched.
+  /// Keys and values of a block, loaded when the first tile asks for them, while what comes next is
+  /// fetched.
   struct KeyBlock {
     std::int64_t first, end;
     BlockFetch next;
-    std::int64_t pace;  // per score tile
+    bool within_tiles;  // is fetched between the features of a score tile, else between tiles
+    std::int64_t pace;  // per call of fetch
     bool loaded = false;
     Panel<T> keys{};
     Panels<T> values{};
+
+    KeyBlock(const RowBlock<T>& block, std::int64_t first_, std::int64_t end_, std::int64_t n_left)
+        : first(first_), end(end_), next(BlockFetch::after(block, end_, n_left)) {
+      constexpr std::int64_t most_steps_at_once = 8;
+      const std::int64_t tiles = (block.n_rows + kTileLanes - 1) / kTileLanes *
+                                 ((end - first + kTileKeys<A> - 1) / kTileKeys<A>);
+      within_tiles = next.steps() > most_steps_at_once * tiles;
+      pace = next.pace(100, within_tiles ? tiles * (block.d / 4) : tiles);
+    }
 
     void load(const RowBlock<T>& block, const Scratch& scratch) {
       if (loaded) return;
@@ -173,19 +205,22 @@ struct ManyRows {
 
   /// Scores of the visible stretch [visible.from(), visible.to()) of the keys for a tile of rows
   /// from row `tile` on, changed by the terms, -inf where hidden, and their maxima. keys: those
-  /// from `first` on. per_tile() is called before each register tile.
-  template <int Vectors, class PerTile>
+  /// from `first` on. each(score_one) is called for each register tile and calls
+  /// score_one(per_four); see score_tile.
+  template <int Vectors, class Each>
   static void score(const RowBlock<T>& block, std::int64_t tile, std::int64_t first,
                     const Panel<T>& keys, const VisibleKeys<Vectors * lanes>& visible,
-                    const Scratch& scratch, const PerTile& per_tile) {
+                    const Scratch& scratch, const Each& each) {
     constexpr std::int64_t width = Vectors * lanes;
     const std::int64_t from = visible.from(), n = visible.to() - from;
     for (int v = 0; v < Vectors; ++v) store<T, A>(scratch.high + v * lanes, V(-kInfinity<T>));
     const T* k = keys.data + from * keys.stride;
     for (std::int64_t j = 0; j < n; j += kTileKeys<A>) {
-      per_tile();
-      score_tile<Vectors, T, A>(scratch.queries + tile * block.d, k + j * keys.stride, keys.stride,
-                                n - j, block.d, scratch.scores + j * width, scratch.high);
+      each([&](const auto& per_four) {
+        score_tile<Vectors, T, A>(scratch.queries + tile * block.d, k + j * keys.stride,
+                                  keys.stride, n - j, block.d, scratch.scores + j * width,
+                                  scratch.high, per_four);
+      });
     }
     const bool changed = block.terms && block.terms->change_scores();
     if (changed) {
@@ -214,18 +249,20 @@ struct ManyRows {
       if (visible.none()) return;
     }
     keys.load(block, scratch);
-    // What comes next is fetched a little at a time: the next block's keys and values, this tile's
-    // bias, the next tile's mask.
+    // What comes next is fetched a little at a time: what follows the block, this tile's bias, the
+    // next tile's mask.
     constexpr std::int64_t rows_per_fetch = kTileLanes * kTileKeys<A> / kKeyBlock + 1;
     const bool last = tile + width >= block.n_rows;
     const std::int64_t next_tile = last ? 0 : tile + width;
     std::int64_t row = 0;
-    score<Vectors>(block, tile, keys.first, keys.keys, visible, scratch, [&] {
-      keys.next.fetch(keys.pace);
+    score<Vectors>(block, tile, keys.first, keys.keys, visible, scratch, [&](const auto& score_one) {
       for (std::int64_t i = 0; i < rows_per_fetch && row < n_rows; ++i, ++row) {
         fetch_bias(block, tile + row, keys.first);
         fetch_mask(block, smaller(next_tile + row, block.n_rows - 1), last ? keys.end : keys.first);
       }
+      if (keys.within_tiles) return score_one([&](std::int64_t) { keys.next.fetch(keys.pace); });
+      keys.next.fetch(keys.pace);
+      score_one(Nothing{});
     });
     const std::int64_t from = visible.from(), n = visible.to() - from;
     softmax<Vectors>(n, block.rate, state.max + tile, state.sum + tile, scratch);
@@ -238,26 +275,13 @@ struct ManyRows {
   static void chunk(const RowBlock<T>& block, const RangeOfRows& range, std::int64_t first,
                     std::int64_t end, const State<T>& state, T* workspace) {
     const Scratch scratch(block, workspace);
-    const std::int64_t rows = round_up(block.n_rows, lanes);
     for (std::int64_t j = first; j < end;) {
       const std::int64_t next = smaller((j / kKeyBlock + 1) * kKeyBlock, end);
       const bool all_seen = !block.visibility && range.all_see(j, next);
-      KeyBlock keys{j, next, BlockFetch(block, next, smaller(kKeyBlock, range.end - next)), 0};
-      keys.pace = keys.next.pace(100, round_up(rows, kTileLanes) / kTileLanes *
-                                          (round_up(next - j, kTileKeys<A>) / kTileKeys<A>));
-      for (std::int64_t t = 0; t < rows; t += kTileLanes) {
-        switch (smaller(kTileLanes, rows - t) / lanes) {
-          case 1:
-            tile<1>(block, t, keys, all_seen, state, scratch);
-            break;
-          case 2:
-            tile<2>(block, t, keys, all_seen, state, scratch);
-            break;
-          default:
-            tile<3>(block, t, keys, all_seen, state, scratch);
-            break;
-        }
-      }
+      KeyBlock keys(block, j, next, range.end - next);
+      for_each_tile(block.n_rows, [&]<int Vectors>(std::int64_t first_row) {
+        tile<Vectors>(block, first_row, keys, all_seen, state, scratch);
+      });
       j = next;
     }
   }

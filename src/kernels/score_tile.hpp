@@ -13,12 +13,19 @@ inline constexpr int kTileVectors = 3;
 template <class A>
 inline constexpr int kTileKeys = kRegisters<A> == 32 ? 8 : 4;
 
+/// What a tile does beside its work while features, or keys, go by: nothing.
+struct Nothing {
+  void operator()(std::int64_t) const {}
+};
+
 /// s[key][row] = q_row . k_key, one chain of multiply-adds over ascending features from 0.
 /// q is [d][Vectors * lanes]; n_keys <= kTileKeys keys are read, all kTileKeys rows of s written.
-/// high is raised to each row's largest. A function of its own, so that its registers are its own.
-template <int Vectors, class T, class A>
+/// high is raised to each row's largest. per_four(f) is called before every fourth feature. A
+/// function of its own, so that its registers are its own.
+template <int Vectors, class T, class A, class PerFour>
 [[gnu::noinline]] inline void score_tile(const T* q, const T* k, std::int64_t k_stride,
-                                         std::int64_t n_keys, std::int64_t d, T* s, T* high) {
+                                         std::int64_t n_keys, std::int64_t d, T* s, T* high,
+                                         const PerFour& per_four) {
   constexpr int keys = kTileKeys<A>, lanes = kLanes<T, A>;
   const T* key[keys];
   Vec<T, A> sum[keys][Vectors];
@@ -28,7 +35,7 @@ template <int Vectors, class T, class A>
 #pragma GCC unroll 8
     for (int v = 0; v < Vectors; ++v) sum[c][v] = Vec<T, A>(T(0));
   }
-  for (std::int64_t f = 0; f < d; ++f) {
+  const auto feature = [&] [[gnu::always_inline]] (std::int64_t f) {
     Vec<T, A> row[Vectors];
 #pragma GCC unroll 8
     for (int v = 0; v < Vectors; ++v) {
@@ -37,11 +44,18 @@ template <int Vectors, class T, class A>
     }
 #pragma GCC unroll 8
     for (int c = 0; c < keys; ++c) {
-      const Vec<T, A> feature(key[c][f]);
+      const Vec<T, A> x(key[c][f]);
 #pragma GCC unroll 8
-      for (int v = 0; v < Vectors; ++v) sum[c][v] = multiply_add(feature, row[v], sum[c][v]);
+      for (int v = 0; v < Vectors; ++v) sum[c][v] = multiply_add(x, row[v], sum[c][v]);
     }
+  };
+  std::int64_t f = 0;
+  for (; f + 4 <= d; f += 4) {
+    per_four(f);
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) feature(f + i);
   }
+  for (; f < d; ++f) feature(f);
 #pragma GCC unroll 8
   for (int c = 0; c < keys; ++c) {
 #pragma GCC unroll 8
