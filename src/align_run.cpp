@@ -11,13 +11,11 @@
 namespace lookback {
 namespace {
 
+using kernels::ceil_div;
+
 /// Rows that are summed up before they are added to others: part of the arithmetic, so a constant.
 /// A multiple of every kernel's tile.
 constexpr std::int64_t kRowGroup = 192;
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
 
 /// A group of consecutive rows of one sequence, in one head or (reduced) in all.
 struct Group {

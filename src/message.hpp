@@ -14,7 +14,9 @@ namespace lookback {
 struct ExtentsText {
   const Extents& extent;
 };
-inline ExtentsText text_of(const Extents& extent) { return {extent}; }
+inline ExtentsText text_of(const Extents& extent) {
+  return {extent};
+}
 
 inline std::ostream& operator<<(std::ostream& text, ExtentsText x) {
   const Extents& e = x.extent;
@@ -40,7 +42,8 @@ template <class... Pieces>
 
 template <class... Pieces>
 void require(bool condition, const Pieces&... pieces) {
-  if (!condition) [[unlikely]] fail(ErrorCode::invalid_argument, pieces...);
+  if (!condition) [[unlikely]]
+    fail(ErrorCode::invalid_argument, pieces...);
 }
 
 }  // namespace lookback

@@ -6,6 +6,7 @@
 namespace lookback {
 namespace {
 
+using kernels::ceil_div;
 using kernels::round_up;
 
 /// Rows of a block: enough that a key block copied or fetched once serves many rows.
@@ -22,10 +23,6 @@ constexpr std::int64_t kMostTasksPerWorker = 32;
 constexpr std::int64_t kPartialBytes = 256 * 1024;
 
 std::atomic<Path> forced{Path::automatic};
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
 
 bool is_split(Path path) {
   return path == Path::many_rows_split || path == Path::few_rows_split;

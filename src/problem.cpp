@@ -3,8 +3,8 @@
 namespace lookback {
 namespace {
 
-/// Offsets and distances are cut off here, so that sums of them do not overflow. No array reaches as
-/// far; only two far ones of opposite sign that are meant to cancel would notice.
+/// Offsets and distances are cut off here, so that sums of them do not overflow. No array reaches
+/// as far; only two far ones of opposite sign that are meant to cancel would notice.
 constexpr std::int64_t kFar = std::int64_t{1} << 60;
 
 std::int64_t near(std::int64_t x) {

@@ -84,7 +84,8 @@ void RowSource<T>::add(const Sequence& s, std::int64_t h, std::int64_t first, st
   const std::int64_t end = first + count;
   add_places(s, h, first, end, memory.rows);
   if (has_visibility_) {
-    for (std::int64_t i = first; i < end; ++i) memory.visibility_rows.push_back(visibility(s, h, i));
+    for (std::int64_t i = first; i < end; ++i)
+      memory.visibility_rows.push_back(visibility(s, h, i));
   }
   if (has_terms_) {
     for (std::int64_t i = first; i < end; ++i) memory.term_rows.push_back(terms(s, h, i));
@@ -103,10 +104,9 @@ void RowSource<T>::add_places(const Sequence& s, std::int64_t h, std::int64_t fi
   const Places query = places(p_.q.data, p_.q.type, p_.q.stride);
   const Places out = places(p_.outputs.out.data, p_.outputs.out.type, p_.outputs.out.stride);
   const Places lses = lse ? places(lse->data, lse->type, lse->stride) : Places<void>{};
-  T* const statistics =
-      p_.statistics ? static_cast<T*>(p_.statistics) +
-                          2 * ((s.batch * p_.H + h) * p_.q.extent[2] + s.first_q)
-                    : nullptr;
+  T* const statistics = p_.statistics ? static_cast<T*>(p_.statistics) +
+                                            2 * ((s.batch * p_.H + h) * p_.q.extent[2] + s.first_q)
+                                      : nullptr;
   for (std::int64_t i = first; i < end; ++i) {
     kernels::Row& row = rows.emplace_back();
     row.query = query[i];

@@ -57,9 +57,8 @@ struct AlignKernel {
       Many::prepare(want.heads[h], scratch_of(want, h, workspace, rest));
     }
     Many::for_each_tile(block.n_rows, [&]<int Vectors>(std::int64_t first) {
-      Tile tile{want,    first, smaller(Vectors * lanes, block.n_rows - first),
-                weights, cell,  lowest,
-                sums,    0};
+      Tile tile{want, first, smaller(Vectors * lanes, block.n_rows - first), weights, cell, lowest,
+                sums, 0};
       run_tile<Vectors>(tile, workspace, rest);
     });
   }

@@ -88,27 +88,31 @@ inline void blend_panels(const Weights<T>& w, const S* v, std::int64_t v_stride,
   }
 }
 
-/// The same for n_rows rows, tile by tile, values outside: a panel of 2 vectors of every value
-/// stays in L1, beside the weights, while the rows pass over it. As many rows as make as many sums
-/// as a score tile has.
-template <class T, class A>
+/// The rows and vectors of features of a blend tile, as many sums as a score tile has: narrow, so
+/// that a panel of 2 vectors of every value stays in L1, beside the weights.
+inline constexpr int kBlendVectors = 2;
+template <class A>
+inline constexpr int kBlendRows = kTileKeys<A>* kTileVectors / kBlendVectors;
+
+/// The same for n_rows rows, tile by tile, values outside: the rows pass over one panel of values
+/// after the other.
+template <class T, class A, class PerKey>
 inline void blend_rows(const Weights<T>& w, std::int64_t n_rows, const Panels<T>& v,
                        std::int64_t first_key, std::int64_t n_keys, const T* factor, T* blend,
-                       std::int64_t blend_stride) {
+                       std::int64_t blend_stride, const PerKey& per_key) {
   constexpr std::int64_t lanes = kLanes<T, A>;
-  constexpr int most_rows = kTileKeys<A> * kTileVectors / 2;
   const auto panel = [&]<int Vectors>(std::int64_t c) {
     const T* values = v.data + c / (2 * lanes) * v.step + first_key * v.stride;
     std::int64_t r = 0;
     const auto rows = [&]<int Rows>() {
       for (; n_rows - r >= Rows; r += Rows) {
-        blend_tile<Rows, Vectors, T, A>(
-            {w.data + r * w.row_stride, w.row_stride, w.key_stride}, values, v.stride, n_keys,
-            factor + r, blend + r * blend_stride + c, blend_stride, Nothing{});
+        blend_tile<Rows, Vectors, T, A>({w.data + r * w.row_stride, w.row_stride, w.key_stride},
+                                        values, v.stride, n_keys, factor + r,
+                                        blend + r * blend_stride + c, blend_stride, per_key);
       }
     };
-    rows.template operator()<most_rows>();
-    if constexpr (most_rows > 8) rows.template operator()<8>();
+    rows.template operator()<kBlendRows<A>>();
+    if constexpr (kBlendRows < A >> 8) rows.template operator()<8>();
     rows.template operator()<4>();
     rows.template operator()<2>();
     rows.template operator()<1>();

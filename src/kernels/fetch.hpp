@@ -16,8 +16,8 @@ class BlockFetch {
   /// n_left: keys from `first` on. Features that do not lie side by side are left to the hardware.
   template <class T>
   static BlockFetch after(const RowBlock<T>& block, std::int64_t first, std::int64_t n_left) {
-    const std::int64_t bytes = greater(block.d * size_of(block.keys.type),
-                                       block.d_v * size_of(block.values.type));
+    const std::int64_t bytes =
+        greater(block.d * size_of(block.keys.type), block.d_v * size_of(block.values.type));
     const bool plain = block.keys.feature_stride == 1 && block.values.feature_stride == 1;
     if (!plain || (n_left <= 0 && !block.ahead)) return {};
     if (n_left > 0) return of_keys(block.keys, block.values, first, n_left, bytes);

@@ -28,8 +28,11 @@ constexpr std::int64_t greater(std::int64_t a, std::int64_t b) {
 constexpr std::int64_t clamp(std::int64_t x, std::int64_t low, std::int64_t high) {
   return smaller(greater(x, low), high);
 }
+constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
 constexpr std::int64_t round_up(std::int64_t x, std::int64_t step) {
-  return (x + step - 1) / step * step;
+  return ceil_div(x, step) * step;
 }
 
 /// A query row: where it is read and written, and the keys it may see: those of

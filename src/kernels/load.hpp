@@ -125,8 +125,9 @@ inline void use_rows(const Matrix& from, std::int64_t first, std::int64_t count,
 /// lanes: calls use(i, column) with element first + i of every row. Inlined by force: from outside
 /// what `use` knows would be read anew for each column.
 template <class S, class T, class A, int n, class Use>
-[[gnu::always_inline]] inline void use_columns(const void* const (&rows)[n], std::int64_t first, std::int64_t count,
-                        std::int64_t stride, const Use& use) {
+[[gnu::always_inline]] inline void use_columns(const void* const (&rows)[n], std::int64_t first,
+                                               std::int64_t count, std::int64_t stride,
+                                               const Use& use) {
   static_assert(n == kLanes<T, A>);
   if (stride == 1 && count == n) {
     const S* row[n];

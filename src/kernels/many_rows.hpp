@@ -46,8 +46,8 @@ struct ManyRows {
           values(keys + kKeyBlock * copy_stride<T>(block.d)) {}
   };
 
-  /// Calls f.operator()<Vectors>(first row) for the tiles of n_rows rows: 3 vectors each, in the end
-  /// what is left.
+  /// Calls f.operator()<Vectors>(first row) for the tiles of n_rows rows: 3 vectors each, in the
+  /// end what is left.
   template <class F>
   static void for_each_tile(std::int64_t n_rows, const F& f) {
     const std::int64_t rows = round_up(n_rows, lanes);
@@ -174,12 +174,13 @@ struct ManyRows {
   }
 
   /// Keys and values of a block, loaded when the first tile asks for them, while what comes next is
-  /// fetched.
+  /// fetched: a little between score tiles, or, where that would be too much at once, within score
+  /// and blend tiles.
   struct KeyBlock {
     std::int64_t first, end;
     BlockFetch next;
-    bool within_tiles;  // is fetched between the features of a score tile, else between tiles
-    std::int64_t pace;  // per call of fetch
+    bool within_tiles;
+    std::int64_t score_pace, blend_pace;  // of each call of fetch
     bool loaded = false;
     Panel<T> keys{};
     Panels<T> values{};
@@ -187,10 +188,27 @@ struct ManyRows {
     KeyBlock(const RowBlock<T>& block, std::int64_t first_, std::int64_t end_, std::int64_t n_left)
         : first(first_), end(end_), next(BlockFetch::after(block, end_, n_left)) {
       constexpr std::int64_t most_steps_at_once = 8;
-      const std::int64_t tiles = (block.n_rows + kTileLanes - 1) / kTileLanes *
-                                 ((end - first + kTileKeys<A> - 1) / kTileKeys<A>);
+      const std::int64_t n = end - first;
+      const std::int64_t tiles = ceil_div(block.n_rows, kTileLanes) * ceil_div(n, kTileKeys<A>);
       within_tiles = next.steps() > most_steps_at_once * tiles;
-      pace = next.pace(100, within_tiles ? tiles * (block.d / 4) : tiles);
+      if (within_tiles) {
+        const std::int64_t blend_tiles =
+            ceil_div(block.n_rows, kBlendRows<A>) * ceil_div(block.d_v, kBlendVectors * lanes);
+        score_pace = next.pace(50, tiles * block.d / kStepsPerFetch);
+        blend_pace = next.pace(50, blend_tiles * n / kStepsPerFetch);
+      } else {
+        score_pace = next.pace(100, tiles);
+        blend_pace = 0;
+      }
+    }
+
+    /// Calls work(per_step) with what a tile does at every feature or key.
+    template <class Work>
+    void fetch_within(std::int64_t pace, const Work& work) {
+      if (!within_tiles) return work(Nothing{});
+      work([&](std::int64_t i) {
+        if (i % kStepsPerFetch == 0) next.fetch(pace);
+      });
     }
 
     void load(const RowBlock<T>& block, const Scratch& scratch) {
@@ -206,7 +224,7 @@ struct ManyRows {
   /// Scores of the visible stretch [visible.from(), visible.to()) of the keys for a tile of rows
   /// from row `tile` on, changed by the terms, -inf where hidden, and their maxima. keys: those
   /// from `first` on. each(score_one) is called for each register tile and calls
-  /// score_one(per_four); see score_tile.
+  /// score_one(per_feature); see score_tile.
   template <int Vectors, class Each>
   static void score(const RowBlock<T>& block, std::int64_t tile, std::int64_t first,
                     const Panel<T>& keys, const VisibleKeys<Vectors * lanes>& visible,
@@ -216,10 +234,10 @@ struct ManyRows {
     for (int v = 0; v < Vectors; ++v) store<T, A>(scratch.high + v * lanes, V(-kInfinity<T>));
     const T* k = keys.data + from * keys.stride;
     for (std::int64_t j = 0; j < n; j += kTileKeys<A>) {
-      each([&](const auto& per_four) {
+      each([&](const auto& per_feature) {
         score_tile<Vectors, T, A>(scratch.queries + tile * block.d, k + j * keys.stride,
                                   keys.stride, n - j, block.d, scratch.scores + j * width,
-                                  scratch.high, per_four);
+                                  scratch.high, per_feature);
       });
     }
     const bool changed = block.terms && block.terms->change_scores();
@@ -255,20 +273,23 @@ struct ManyRows {
     const bool last = tile + width >= block.n_rows;
     const std::int64_t next_tile = last ? 0 : tile + width;
     std::int64_t row = 0;
-    score<Vectors>(block, tile, keys.first, keys.keys, visible, scratch, [&](const auto& score_one) {
-      for (std::int64_t i = 0; i < rows_per_fetch && row < n_rows; ++i, ++row) {
-        fetch_bias(block, tile + row, keys.first);
-        fetch_mask(block, smaller(next_tile + row, block.n_rows - 1), last ? keys.end : keys.first);
-      }
-      if (keys.within_tiles) return score_one([&](std::int64_t) { keys.next.fetch(keys.pace); });
-      keys.next.fetch(keys.pace);
-      score_one(Nothing{});
-    });
+    score<Vectors>(block, tile, keys.first, keys.keys, visible, scratch,
+                   [&](const auto& score_one) {
+                     for (std::int64_t i = 0; i < rows_per_fetch && row < n_rows; ++i, ++row) {
+                       fetch_bias(block, tile + row, keys.first);
+                       fetch_mask(block, smaller(next_tile + row, block.n_rows - 1),
+                                  last ? keys.end : keys.first);
+                     }
+                     if (!keys.within_tiles) keys.next.fetch(keys.score_pace);
+                     keys.fetch_within(keys.score_pace, score_one);
+                   });
     const std::int64_t from = visible.from(), n = visible.to() - from;
     softmax<Vectors>(n, block.rate, state.max + tile, state.sum + tile, scratch);
     const std::int64_t stride = round_up(block.d_v, lanes);
-    blend_rows<T, A>({scratch.scores, 1, width}, n_rows, keys.values, from, n, scratch.factor,
-                     state.blend + tile * stride, stride);
+    keys.fetch_within(keys.blend_pace, [&](const auto& per_key) {
+      blend_rows<T, A>({scratch.scores, 1, width}, n_rows, keys.values, from, n, scratch.factor,
+                       state.blend + tile * stride, stride, per_key);
+    });
   }
 
   /// Keys [first, end) of one chunk into the state.

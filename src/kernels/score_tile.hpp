@@ -13,19 +13,21 @@ inline constexpr int kTileVectors = 3;
 template <class A>
 inline constexpr int kTileKeys = kRegisters<A> == 32 ? 8 : 4;
 
-/// What a tile does beside its work while features, or keys, go by: nothing.
+/// A tile can fetch while features, or keys, go by: at every so many of them.
+inline constexpr int kStepsPerFetch = 4;
+/// Does nothing at a feature or key.
 struct Nothing {
   void operator()(std::int64_t) const {}
 };
 
 /// s[key][row] = q_row . k_key, one chain of multiply-adds over ascending features from 0.
 /// q is [d][Vectors * lanes]; n_keys <= kTileKeys keys are read, all kTileKeys rows of s written.
-/// high is raised to each row's largest. per_four(f) is called before every fourth feature. A
-/// function of its own, so that its registers are its own.
-template <int Vectors, class T, class A, class PerFour>
+/// high is raised to each row's largest. per_feature(f) is called before every fourth
+/// feature (kStepsPerFetch). A function of its own, so that its registers are its own.
+template <int Vectors, class T, class A, class PerFeature>
 [[gnu::noinline]] inline void score_tile(const T* q, const T* k, std::int64_t k_stride,
                                          std::int64_t n_keys, std::int64_t d, T* s, T* high,
-                                         const PerFour& per_four) {
+                                         const PerFeature& per_feature) {
   constexpr int keys = kTileKeys<A>, lanes = kLanes<T, A>;
   const T* key[keys];
   Vec<T, A> sum[keys][Vectors];
@@ -50,10 +52,10 @@ template <int Vectors, class T, class A, class PerFour>
     }
   };
   std::int64_t f = 0;
-  for (; f + 4 <= d; f += 4) {
-    per_four(f);
+  for (; f + kStepsPerFetch <= d; f += kStepsPerFetch) {
+    per_feature(f);
 #pragma GCC unroll 4
-    for (int i = 0; i < 4; ++i) feature(f + i);
+    for (int i = 0; i < kStepsPerFetch; ++i) feature(f + i);
   }
   for (; f < d; ++f) feature(f);
 #pragma GCC unroll 8
