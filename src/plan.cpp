@@ -78,13 +78,14 @@ BlockOfRows Plan::block(std::int64_t index) const {
     s = after - first_block.begin() - 1;
     index -= first_block[static_cast<std::size_t>(s)];
   }
-  const Sequence sequence = problem->sequence(s);
-  const std::int64_t per_unit = blocks_per_unit(sequence.n_q);
-  const std::int64_t rows = heads_per_unit * sequence.n_q;
+  BlockOfRows block{problem->sequence(s), 0, 0, 0};
+  const std::int64_t n_q = block.sequence.n_q, per_unit = blocks_per_unit(n_q);
+  const std::int64_t rows = heads_per_unit * n_q;
   const std::int64_t step = round_up(ceil_div(rows, per_unit), row_step);
-  const std::int64_t first_row = (per_unit - 1 - index % per_unit) * step;
-  return {sequence, index / per_unit * heads_per_unit, first_row,
-          std::clamp(rows - first_row, std::int64_t{0}, step)};
+  block.first_head = index / per_unit * heads_per_unit;
+  block.first_row = (per_unit - 1 - index % per_unit) * step;
+  block.n_rows = std::clamp(rows - block.first_row, std::int64_t{0}, step);
+  return block;
 }
 
 class Planner {
