@@ -181,6 +181,7 @@ struct ManyRows {
     BlockFetch next;
     bool within_tiles;
     std::int64_t score_pace, blend_pace;  // of each call of fetch
+    static constexpr std::int64_t kStepsPerFetch = 4;  // features, or keys
     bool loaded = false;
     Panel<T> keys{};
     Panels<T> values{};

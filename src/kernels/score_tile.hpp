@@ -13,17 +13,15 @@ inline constexpr int kTileVectors = 3;
 template <class A>
 inline constexpr int kTileKeys = kRegisters<A> == 32 ? 8 : 4;
 
-/// A tile can fetch while features, or keys, go by: at every so many of them.
-inline constexpr int kStepsPerFetch = 4;
-/// Does nothing at a feature or key.
+/// What a tile does while features, or keys, go by: nothing.
 struct Nothing {
   void operator()(std::int64_t) const {}
 };
 
 /// s[key][row] = q_row . k_key, one chain of multiply-adds over ascending features from 0.
 /// q is [d][Vectors * lanes]; n_keys <= kTileKeys keys are read, all kTileKeys rows of s written.
-/// high is raised to each row's largest. per_feature(f) is called before every fourth
-/// feature (kStepsPerFetch). A function of its own, so that its registers are its own.
+/// high is raised to each row's largest. per_feature(f) is called before feature f. A function of
+/// its own, so that its registers are its own.
 template <int Vectors, class T, class A, class PerFeature>
 [[gnu::noinline]] inline void score_tile(const T* q, const T* k, std::int64_t k_stride,
                                          std::int64_t n_keys, std::int64_t d, T* s, T* high,
@@ -37,7 +35,8 @@ template <int Vectors, class T, class A, class PerFeature>
 #pragma GCC unroll 8
     for (int v = 0; v < Vectors; ++v) sum[c][v] = Vec<T, A>(T(0));
   }
-  const auto feature = [&] [[gnu::always_inline]] (std::int64_t f) {
+  for (std::int64_t f = 0; f < d; ++f) {
+    per_feature(f);
     Vec<T, A> row[Vectors];
 #pragma GCC unroll 8
     for (int v = 0; v < Vectors; ++v) {
@@ -46,18 +45,11 @@ template <int Vectors, class T, class A, class PerFeature>
     }
 #pragma GCC unroll 8
     for (int c = 0; c < keys; ++c) {
-      const Vec<T, A> x(key[c][f]);
+      const Vec<T, A> feature(key[c][f]);
 #pragma GCC unroll 8
-      for (int v = 0; v < Vectors; ++v) sum[c][v] = multiply_add(x, row[v], sum[c][v]);
+      for (int v = 0; v < Vectors; ++v) sum[c][v] = multiply_add(feature, row[v], sum[c][v]);
     }
-  };
-  std::int64_t f = 0;
-  for (; f + kStepsPerFetch <= d; f += kStepsPerFetch) {
-    per_feature(f);
-#pragma GCC unroll 4
-    for (int i = 0; i < kStepsPerFetch; ++i) feature(f + i);
   }
-  for (; f < d; ++f) feature(f);
 #pragma GCC unroll 8
   for (int c = 0; c < keys; ++c) {
 #pragma GCC unroll 8
