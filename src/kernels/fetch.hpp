@@ -40,12 +40,10 @@ class BlockFetch {
   [[gnu::always_inline]] void fetch(std::int64_t pace) {
     due_ += pace;
     if (__builtin_expect_with_probability(due_ < kWholeStep, 1, 0.97)) return;
-    while (due_ >= kWholeStep && rows_ > 0) {
-      const std::int64_t end = smaller(row_end_, byte_ + due_ / kWholeStep * kLine);
-      for (; byte_ < end; byte_ += kLine, due_ -= kWholeStep) {
-        for (const Stream& s : streams_) prefetch(s.row + byte_);
-      }
-      if (byte_ < row_end_) return;
+    for (; due_ >= kWholeStep && rows_ > 0; due_ -= kWholeStep) {
+      for (const Stream& s : streams_) prefetch(s.row + byte_);
+      byte_ += kLine;
+      if (byte_ < row_end_) continue;
       byte_ = 0;
       --rows_;
       for (Stream& s : streams_) s.row += s.row_bytes;

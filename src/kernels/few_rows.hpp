@@ -193,14 +193,28 @@ struct FewRows {
         store<T, A>(s, choose(score == V(-kInfinity<T>), V(T(-0.0)), weight[0]));
       }
     }
-    // In key order, with the rows' chains of additions side by side.
+    with_rows(block.n_rows,
+              [&]<int Rows>() { add_weights<Rows>(block, n_keys, next, state, scratch); });
+  }
+
+  /// Row sums, in key order, with the rows' chains of additions side by side in registers.
+  template <int Rows>
+  static void add_weights(const RowBlock<T>& block, std::int64_t n_keys, BlockFetch& next,
+                          const State<T>& state, const Scratch& scratch) {
     const std::int64_t pace = next.pace(kPercentWeighing, n_keys);
+    const T* weight[Rows];
+    T sum[Rows];
+    for (std::int64_t r = 0; r < Rows; ++r) {
+      const std::int64_t row = smaller(r, block.n_rows - 1);  // Rows may be more than there are
+      weight[r] = scratch.scores + row * kKeyBlock;
+      sum[r] = state.sum[row];
+    }
     for (std::int64_t j = 0; j < n_keys; ++j) {
       next.fetch(pace);
-      for (std::int64_t r = 0; r < block.n_rows; ++r) {
-        state.sum[r] += scratch.scores[r * kKeyBlock + j];
-      }
+#pragma GCC unroll 8
+      for (int r = 0; r < Rows; ++r) sum[r] += weight[r][j];
     }
+    for (std::int64_t r = 0; r < smaller(Rows, block.n_rows); ++r) state.sum[r] = sum[r];
   }
 
   /// Keys [first, end) of one chunk into the state. skip_hidden leaves hidden values untouched.
