@@ -24,17 +24,25 @@ struct Panels {
   std::int64_t stride, step;
 };
 
-/// Rows whose distance is a multiple of 1 KiB fall on so few sets of the L1 cache that a block of
+/// Rows whose distance is a multiple of 4 KiB fall on so few sets of the caches that a block of
 /// them does not fit.
 template <class T>
-inline bool collides_in_l1(std::int64_t row_stride) {
-  return row_stride != 0 && row_stride * static_cast<std::int64_t>(sizeof(T)) % 1024 == 0;
+inline bool collides(std::int64_t row_stride) {
+  return row_stride != 0 && row_stride * static_cast<std::int64_t>(sizeof(T)) % 4096 == 0;
+}
+
+/// Whether rows can be used where they stand, with `padded` features.
+template <class T>
+inline bool is_plain(const Matrix& rows, std::int64_t features, std::int64_t padded,
+                     bool many_uses) {
+  return rows.type == type_of<T>() && (rows.feature_stride == 1 || features <= 1) &&
+         features == padded && !(many_uses && collides<T>(rows.row_stride));
 }
 
 /// The distance of copied rows, which must not collide either.
 template <class T>
 inline std::int64_t copy_stride(std::int64_t features) {
-  return features + (collides_in_l1<T>(features) ? 64 / static_cast<std::int64_t>(sizeof(T)) : 0);
+  return features + (collides<T>(features) ? 64 / static_cast<std::int64_t>(sizeof(T)) : 0);
 }
 
 template <class S, class T, class A>
@@ -48,15 +56,14 @@ inline void widen_row(const S* from, std::int64_t stride, std::int64_t count, T*
   for (; i < count; ++i) to[i] = widen<T>(from[i * stride]);
 }
 
-/// Rows [first, first + count). A copy, if one is made, has `padded` features, the last ones 0.
+/// Rows [first, first + count), in place where they are plain and do not collide, which many uses
+/// would feel; else a copy, which has `padded` features, the last ones 0.
 template <class T, class A>
 inline Panel<T> load_rows(const Matrix& from, std::int64_t first, std::int64_t count,
-                          std::int64_t features, std::int64_t padded, bool avoid_collisions,
-                          T* scratch) {
-  const bool plain = from.type == type_of<T>() && (from.feature_stride == 1 || features <= 1) &&
-                     features == padded &&
-                     !(avoid_collisions && collides_in_l1<T>(from.row_stride));
-  if (plain) return {static_cast<const T*>(from.data) + first * from.row_stride, from.row_stride};
+                          std::int64_t features, std::int64_t padded, bool many_uses, T* scratch) {
+  if (is_plain<T>(from, features, padded, many_uses)) {
+    return {static_cast<const T*>(from.data) + first * from.row_stride, from.row_stride};
+  }
   with_storage_of<T>(from.type, [&]<class S>() {
     for (std::int64_t i = 0; i < count; ++i) {
       T* to = scratch + i * copy_stride<T>(padded);
@@ -81,18 +88,13 @@ inline void copy_to_panels(const S* from, std::int64_t stride, std::int64_t feat
   for (; f < padded; ++f) *at(f) = T(0);
 }
 
-/// Rows [first, first + count) as panels: in place where they are plain, else a copy. Of rows a
-/// multiple of 256 bytes apart a panel and what is used beside it fall on too few sets of the L1
-/// cache; many_uses says that a copy pays.
+/// The same as panels, which are copied panel by panel.
 template <class T, class A>
 inline Panels<T> load_panels(const Matrix& from, std::int64_t first, std::int64_t count,
                              std::int64_t features, std::int64_t padded, bool many_uses,
                              T* scratch) {
   constexpr std::int64_t width = 2 * kLanes<T, A>, step = kKeyBlock * width;
-  const bool plain = from.type == type_of<T>() && (from.feature_stride == 1 || features <= 1) &&
-                     features == padded;
-  const bool collides = from.row_stride * static_cast<std::int64_t>(sizeof(T)) % 256 == 0;
-  if (plain && !(collides && many_uses)) {
+  if (is_plain<T>(from, features, padded, many_uses)) {
     return {static_cast<const T*>(from.data) + first * from.row_stride, from.row_stride, width};
   }
   with_storage_of<T>(from.type, [&]<class S>() {

@@ -180,7 +180,7 @@ struct ManyRows {
     std::int64_t first, end;
     BlockFetch next;
     bool within_tiles;
-    std::int64_t score_pace, blend_pace;  // of each call of fetch
+    std::int64_t score_pace, blend_pace;               // of each call of fetch
     static constexpr std::int64_t kStepsPerFetch = 4;  // features, or keys
     bool loaded = false;
     Panel<T> keys{};
@@ -215,9 +215,10 @@ struct ManyRows {
     void load(const RowBlock<T>& block, const Scratch& scratch) {
       if (loaded) return;
       const std::int64_t stride = round_up(block.d_v, lanes), n = end - first;
-      keys = load_rows<T, A>(block.keys, first, n, block.d, block.d, true, scratch.keys);
-      values = load_panels<T, A>(block.values, first, n, block.d_v, stride,
-                                 block.n_rows >= 4 * kTileLanes, scratch.values);
+      const bool many_uses = block.n_rows >= 4 * kTileLanes;
+      keys = load_rows<T, A>(block.keys, first, n, block.d, block.d, many_uses, scratch.keys);
+      values =
+          load_panels<T, A>(block.values, first, n, block.d_v, stride, many_uses, scratch.values);
       loaded = true;
     }
   };
