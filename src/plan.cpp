@@ -17,6 +17,8 @@ constexpr std::int64_t kBlockBytes = 640 * 1024;
 constexpr double kTaskFlops = 1e6;
 /// Tasks per thread, so that threads that start late or run slow do not hold up the rest.
 constexpr std::int64_t kTasksPerWorker = 4;
+/// Blocks per thread of which one more or less is no matter.
+constexpr std::int64_t kManyBlocks = 8;
 /// More than this only costs: a thread fetches the next block of its own task in time.
 constexpr std::int64_t kMostTasksPerWorker = 32;
 /// Partial states of split blocks, per thread.
@@ -80,11 +82,12 @@ BlockOfRows Plan::block(std::int64_t index) const {
   }
   BlockOfRows block{problem->sequence(s), 0, 0, 0};
   const std::int64_t n_q = block.sequence.n_q, per_unit = blocks_per_unit(n_q);
-  const std::int64_t rows = heads_per_unit * n_q;
-  const std::int64_t step = round_up(ceil_div(rows, per_unit), row_step);
+  const std::int64_t rows = heads_per_unit * n_q, steps = ceil_div(rows, row_step);
+  const std::int64_t i = per_unit - 1 - index % per_unit;
+  const std::int64_t end = std::min(rows, (i + 1) * steps / per_unit * row_step);
   block.first_head = index / per_unit * heads_per_unit;
-  block.first_row = (per_unit - 1 - index % per_unit) * step;
-  block.n_rows = std::clamp(rows - block.first_row, std::int64_t{0}, step);
+  block.first_row = i * steps / per_unit * row_step;
+  block.n_rows = std::max(end - block.first_row, std::int64_t{0});
   return block;
 }
 
@@ -103,6 +106,10 @@ class Planner {
     plan.many_rows = path != Path::automatic && !plan.few_rows;
     choose_rows(plan, kernels);
     count_blocks(plan);
+    // Whole tiles are the fastest; with few blocks for each thread it counts more that they are
+    // alike.
+    const bool many_blocks = plan.workers == 1 || plan.blocks >= kManyBlocks * plan.workers;
+    plan.row_step = plan.few_rows ? 1 : many_blocks ? kernels.many_rows.row_step : kernels.lanes;
     plan.chunks = ceil_div(p.most_k, kernels::kChunk);
     const bool starved = plan.blocks < 2 * plan.workers && plan.workers > 1;
     if (plan.chunks > 1 && plan.blocks > 0 &&
@@ -130,14 +137,12 @@ class Planner {
     const std::int64_t rows = plan.heads_per_unit * p.most_q;
     if (plan.few_rows) {
       plan.most_rows = std::min(rows, kernels.few_rows_limit);
-      plan.row_step = 1;
       return;
     }
     const std::int64_t row_bytes = (p.d + 3 * p.d_v) * std::int64_t{sizeof(T)} + 1;
     const std::int64_t fitting = std::clamp(kBlockBytes / row_bytes / tile * tile, tile, kMostRows);
     const std::int64_t for_balance = ceil_div(all_rows(p), kTasksPerWorker * plan.workers);
     plan.most_rows = std::clamp(round_up(for_balance, tile), tile, fitting);
-    plan.row_step = tile;
   }
 
   static void count_blocks(Plan& plan) {
