@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/natural_log.hpp"
 #include "message.hpp"
 
 namespace lookback {
@@ -90,7 +91,8 @@ void DistanceDecay::hook(const lookback_score_tile* tile, void* user) {
   const double rate = static_cast<const DistanceDecay*>(user)->rate;
   for_each_score(*tile, [&](auto& score, std::int64_t distance) {
     using T = std::remove_reference_t<decltype(score)>;
-    score -= static_cast<T>(rate * std::log1p(static_cast<double>(std::abs(distance))));
+    score -=
+        static_cast<T>(rate * kernels::natural_log(1 + static_cast<double>(std::abs(distance))));
   });
 }
 

@@ -8,6 +8,7 @@
 
 #include "kernels/exp2.hpp"
 #include "kernels/isa.hpp"
+#include "kernels/natural_log.hpp"
 #include "kernels/simd.hpp"
 
 namespace lookback::kernels::inline LOOKBACK_KERNEL_ISA {

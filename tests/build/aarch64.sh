@@ -49,7 +49,7 @@ fi
 cmake -G Ninja -S "$source" -B "$work/build" -DLOOKBACK_SYSROOT="$sysroot" \
   -DCMAKE_TOOLCHAIN_FILE="$source/tests/build/aarch64.cmake" -DCMAKE_BUILD_TYPE=Release \
   -DLOOKBACK_BUILD_BENCH=OFF -DLOOKBACK_BUILD_TOOLS=OFF
-cmake --build "$work/build" --target bits_golden worked_test print_target
+cmake --build "$work/build" --target bits_golden worked_test hooks_test print_target
 
 run() {
   qemu-aarch64 -L /usr/aarch64-linux-gnu "$work/build/bin/tests/$@"
@@ -58,3 +58,4 @@ run() {
 for test in bits_golden worked_test; do
   run "$test"
 done
+run hooks_test "*the same bits on every machine"

@@ -148,6 +148,23 @@ TEMPLATE_TEST_CASE("hooks: relative bias, distance decay and constant on tiles o
                        [](std::int64_t, std::int64_t) { return Real(-3.5L); });
 }
 
+TEST_CASE("hooks: a distance decay has the same bits on every machine") {
+  DistanceDecay decay{0.7f};
+  const std::pair<std::int64_t, double> expected[] = {
+      {0, 0x1.5555555555555p-2},       {1, -0x1.3707740b9c1f4p-3},   {2, -0x1.be26e5a7f2acfp-2},
+      {5, -0x1.d77ffa818b08ep-1},      {100, -0x1.72d91eb19cc57p+1}, {12345, -0x1.90bb3b668df40p+2},
+      {1000003, -0x1.2acd04c73fe0cp+3}};
+  for (const auto& [distance, score] : expected) {
+    OwnTile<double> tile(1, 1, true);
+    tile.tile.first_key = tile.tile.first_position + distance;
+    double& at = *static_cast<double*>(tile.tile.scores);
+    at = 1.0 / 3;
+    DistanceDecay::hook(&tile.tile, &decay);
+    INFO("distance " << distance);
+    CHECK(at == score);
+  }
+}
+
 TEST_CASE("hooks: a relative bias gives the bits of the bias array that says the same") {
   INFO("seed " << test_seed());
   for (const Type type : {Type::float32, Type::float64, Type::bfloat16, Type::float16})
