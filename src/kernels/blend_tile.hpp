@@ -16,19 +16,27 @@ struct Weights {
   std::int64_t key_stride;
 };
 
-/// blend = blend * factor, then += w_key * v_key in key order. Values of storage type S are widened
-/// on the way. per_key(j) is called before key j.
+/// blend = blend * factor (0 if factor is null), then += w_key * v_key in key order. Values of
+/// storage type S are widened on the way. per_key(j) is called before key j.
 template <int Rows, int Vectors, class T, class A, class S, class PerKey>
 [[gnu::noinline]] inline void blend_tile(const Weights<T>& w, const S* v, std::int64_t v_stride,
                                          std::int64_t n_keys, const T* factor, T* blend,
                                          std::int64_t blend_stride, const PerKey& per_key) {
   constexpr int lanes = kLanes<T, A>;
   Vec<T, A> sum[Rows][Vectors];
+  if (factor) {
 #pragma GCC unroll 16
-  for (int r = 0; r < Rows; ++r) {
+    for (int r = 0; r < Rows; ++r) {
 #pragma GCC unroll 8
-    for (int c = 0; c < Vectors; ++c) {
-      sum[r][c] = load<T, A>(blend + r * blend_stride + c * lanes) * Vec<T, A>(factor[r]);
+      for (int c = 0; c < Vectors; ++c) {
+        sum[r][c] = load<T, A>(blend + r * blend_stride + c * lanes) * Vec<T, A>(factor[r]);
+      }
+    }
+  } else {
+#pragma GCC unroll 16
+    for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 8
+      for (int c = 0; c < Vectors; ++c) sum[r][c] = Vec<T, A>(T(0));
     }
   }
   const T* weight = w.data;
@@ -107,7 +115,7 @@ inline void blend_rows(const Weights<T>& w, std::int64_t n_rows, const Panels<T>
     const auto rows = [&]<int Rows>() {
       for (; n_rows - r >= Rows; r += Rows) {
         blend_tile<Rows, Vectors, T, A>({w.data + r * w.row_stride, w.row_stride, w.key_stride},
-                                        values, v.stride, n_keys, factor + r,
+                                        values, v.stride, n_keys, factor ? factor + r : nullptr,
                                         blend + r * blend_stride + c, blend_stride, per_key);
       }
     };

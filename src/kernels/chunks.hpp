@@ -15,15 +15,6 @@ struct Chunks {
   using Softmax = SoftmaxState<T, A>;
   static constexpr std::int64_t lanes = kLanes<T, A>;
 
-  static void clear(const State<T>& state, const Sizes& sizes) {
-    for (std::int64_t r = 0; r < sizes.padded_rows; r += lanes) {
-      Softmax::empty().put(state.max + r, state.sum + r);
-    }
-    T* blend = state.blend;
-    T* const end = blend + sizes.padded_rows * sizes.blend_stride;
-    for (; blend < end; blend += lanes) store<T, A>(blend, V(T(0)));
-  }
-
   static void fold(const State<T>& a, const State<T>& b, const Sizes& sizes, T rate) {
     for (std::int64_t r = 0; r < sizes.padded_rows; r += lanes) {
       Softmax joint = Softmax::at(a.max + r, a.sum + r);
@@ -76,7 +67,6 @@ struct Chunks {
       Visibility visibility;
       Terms terms;
       const RowBlock<T> row = block.part(r, 1, visibility, terms);
-      clear(redone, one);
       T* scratch = workspace + one.state();
       FewRows<T, A>::prepare(row, {row, scratch});
       const RangeOfRows seen(row.rows, 1);
@@ -105,20 +95,18 @@ struct Chunks {
     T* const scratch = workspace + sizes.state();
     T* const redo_scratch = scratch + sizes.workspace;
     Shape::prepare(block, {block, scratch});
-    if (fresh) clear(state, sizes);
-
     const RangeOfRows seen(block.rows, block.n_rows);
     for (std::int64_t c = first_chunk; c < end_chunk; ++c) {
       const std::int64_t first = greater(c * kChunk, seen.first);
       const std::int64_t end = smaller((c + 1) * kChunk, seen.end);
       if (first >= end) continue;
       const State<T>& into = fresh ? state : chunk_state;
-      if (!fresh) clear(chunk_state, sizes);
       Shape::chunk(block, seen, first, end, into, scratch);
       redo_rows_with_non_finite_blend(block, first, end, into, sizes, redo_scratch);
       if (!fresh) fold(state, chunk_state, sizes, block.rate);
       fresh = false;
     }
+    if (fresh) clear_state<T, A>(state, sizes);
   }
 
   static RowEnd<T> end_of(const RowBlock<T>& block, const State<T>& state, std::int64_t r) {

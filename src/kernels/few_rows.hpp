@@ -217,11 +217,12 @@ struct FewRows {
     for (std::int64_t r = 0; r < smaller(Rows, block.n_rows); ++r) state.sum[r] = sum[r];
   }
 
-  /// Keys [first, end) of one chunk into the state. skip_hidden leaves hidden values untouched.
+  /// The state after keys [first, end) of one chunk. skip_hidden leaves hidden values untouched.
   static void chunk(const RowBlock<T>& block, const RangeOfRows& range, std::int64_t first,
                     std::int64_t end, const State<T>& state, T* workspace,
                     bool skip_hidden = false) {
     const Scratch scratch(block, workspace);
+    clear_state<T, A>(state, sizes(block.n_rows, block.d, block.d_v));
     for (std::int64_t j = first; j < end;) {
       const std::int64_t next = smaller((j / kKeyBlock + 1) * kKeyBlock, end);
       VisibleKeys<kMaxRows> visible;

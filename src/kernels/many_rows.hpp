@@ -255,10 +255,11 @@ struct ManyRows {
     }
   }
 
-  /// One tile of rows, from row `tile` on, against a block of keys.
+  /// One tile of rows, from row `tile` on, against a block of keys. from_nothing: the blend has not
+  /// been written yet.
   template <int Vectors>
   static void tile(const RowBlock<T>& block, std::int64_t tile, KeyBlock& keys, bool all_seen,
-                   const State<T>& state, const Scratch& scratch) {
+                   bool from_nothing, const State<T>& state, const Scratch& scratch) {
     constexpr std::int64_t width = Vectors * lanes;
     const std::int64_t n_rows = smaller(width, block.n_rows - tile);
     VisibleKeys<width> visible;
@@ -289,21 +290,31 @@ struct ManyRows {
     softmax<Vectors>(n, block.rate, state.max + tile, state.sum + tile, scratch);
     const std::int64_t stride = round_up(block.d_v, lanes);
     keys.fetch_within(keys.blend_pace, [&](const auto& per_key) {
-      blend_rows<T, A>({scratch.scores, 1, width}, n_rows, keys.values, from, n, scratch.factor,
-                       state.blend + tile * stride, stride, per_key);
+      blend_rows<T, A>({scratch.scores, 1, width}, n_rows, keys.values, from, n,
+                       from_nothing ? nullptr : scratch.factor, state.blend + tile * stride, stride,
+                       per_key);
     });
   }
 
-  /// Keys [first, end) of one chunk into the state.
+  /// The state after keys [first, end) of one chunk.
   static void chunk(const RowBlock<T>& block, const RangeOfRows& range, std::int64_t first,
                     std::int64_t end, const State<T>& state, T* workspace) {
     const Scratch scratch(block, workspace);
+    const Sizes size = sizes(block.n_rows, block.d, block.d_v);
+    clear_sums<T, A>(state, size.padded_rows);
     for (std::int64_t j = first; j < end;) {
       const std::int64_t next = smaller((j / kKeyBlock + 1) * kKeyBlock, end);
       const bool all_seen = !block.visibility && range.all_see(j, next);
+      // The first block writes every row's blend, unless a tile has nothing to see in it.
+      const bool from_nothing = j == first && all_seen;
+      if (j == first) {
+        const std::int64_t written = from_nothing ? block.n_rows : 0;
+        clear_blend<T, A>(state.blend + written * size.blend_stride,
+                          (size.padded_rows - written) * size.blend_stride);
+      }
       KeyBlock keys(block, j, next, range.end - next);
       for_each_tile(block.n_rows, [&]<int Vectors>(std::int64_t first_row) {
-        tile<Vectors>(block, first_row, keys, all_seen, state, scratch);
+        tile<Vectors>(block, first_row, keys, all_seen, from_nothing, state, scratch);
       });
       j = next;
     }

@@ -8,6 +8,7 @@
 
 #include "kernels/exp2.hpp"
 #include "kernels/isa.hpp"
+#include "kernels/kernel_table.hpp"
 #include "kernels/natural_log.hpp"
 #include "kernels/simd.hpp"
 
@@ -62,6 +63,25 @@ struct SoftmaxState {
     max = joint;
   }
 };
+
+/// Rows that have seen nothing.
+template <class T, class A>
+inline void clear_sums(const State<T>& state, std::int64_t padded_rows) {
+  for (std::int64_t r = 0; r < padded_rows; r += kLanes<T, A>) {
+    SoftmaxState<T, A>::empty().put(state.max + r, state.sum + r);
+  }
+}
+template <class T, class A>
+inline void clear_blend(T* blend, std::int64_t n) {
+  for (T* const end = blend + n; blend < end; blend += kLanes<T, A>) {
+    store<T, A>(blend, Vec<T, A>(T(0)));
+  }
+}
+template <class T, class A>
+inline void clear_state(const State<T>& state, const Sizes& sizes) {
+  clear_sums<T, A>(state, sizes.padded_rows);
+  clear_blend<T, A>(state.blend, sizes.padded_rows * sizes.blend_stride);
+}
 
 /// A row's end: what its blend is multiplied by, and its log-sum-exp.
 template <class T>
