@@ -1,5 +1,5 @@
-// Memory that is wanted soon, asked for while other work goes on. Decoding waits for memory only,
-// so memory should never rest, and never have so much to do that the work waits for it.
+// Memory that is wanted soon, asked for while other work goes on. Decoding and short sequences wait
+// for memory, so it should never rest, and never have so much to do that the work waits for it.
 #pragma once
 
 #include "kernels/isa.hpp"
@@ -22,6 +22,7 @@ class BlockFetch {
     if (!plain || (n_left <= 0 && !block.ahead)) return {};
     if (n_left > 0) return of_keys(block.keys, block.values, first, n_left, bytes);
     const Ahead& a = *block.ahead;
+    // Beside many keys the few queries do not count.
     if (a.n_keys > 4 * a.n_rows) return of_keys(a.keys, a.values, 0, a.n_keys, bytes);
     const Stream streams[] = {{a.keys, 0}, {a.values, 0}, {a.queries, 0}, {a.out, 0}};
     return {streams, smaller(kKeyBlock, greater(a.n_keys, a.n_rows)), bytes};

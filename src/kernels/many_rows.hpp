@@ -177,11 +177,11 @@ struct ManyRows {
   /// fetched: a little between score tiles, or, where that would be too much at once, within score
   /// and blend tiles.
   struct KeyBlock {
+    static constexpr std::int64_t kStepsPerFetch = 4;  // features, or keys
     std::int64_t first, end;
     BlockFetch next;
     bool within_tiles;
-    std::int64_t score_pace, blend_pace;               // of each call of fetch
-    static constexpr std::int64_t kStepsPerFetch = 4;  // features, or keys
+    std::int64_t score_pace, blend_pace;  // of each call of fetch
     bool loaded = false;
     Panel<T> keys{};
     Panels<T> values{};

@@ -2,6 +2,7 @@
 // batched or computed: with every option.
 #include <tbb/task_arena.h>
 
+#include <cmath>
 #include <functional>
 
 #include "catch.hpp"
@@ -152,6 +153,19 @@ TEST_CASE("bits: decoding a row with the keys so far, and prefill of all rows") 
           }
         }
       });
+}
+
+TEST_CASE("bits: whatever an earlier call has left in the thread's memory") {
+  on_random_problems(480000, {}, as_it_is,
+                     [](const AnyProblem& p, const Results& expected, Random& random) {
+                       const PathScope path(kPaths[static_cast<std::size_t>(random.integer(0, 4))]);
+                       AnyProblem ruined = p;  // NaN wherever p will have sums
+                       for (AnyArray* array : {&ruined.k, &ruined.v}) {
+                         array->fill([] { return std::nan(""); });
+                       }
+                       ruined.run(1);
+                       check_same("afterwards", p.run(1), expected);
+                     });
 }
 
 TEST_CASE("bits: storage types and strides of the inputs, strides of the outputs") {
