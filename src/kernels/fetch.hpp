@@ -36,11 +36,9 @@ class BlockFetch {
     return steps_ * kWholeStep * percent / 100 / greater(calls, 1) + 1;
   }
 
-  // Inlined by force: a call would cost the sums of the work around it their registers. Most calls
-  // only count; compilers must know, to give the registers to the work.
+  // Inlined by force: a call would cost the sums of the work around it their registers.
   [[gnu::always_inline]] void fetch(std::int64_t pace) {
     due_ += pace;
-    if (__builtin_expect_with_probability(due_ < kWholeStep, 1, 0.97)) return;
     for (; due_ >= kWholeStep && rows_ > 0; due_ -= kWholeStep) {
       for (const Stream& s : streams_) prefetch(s.row + byte_);
       byte_ += kLine;

@@ -208,7 +208,8 @@ struct ManyRows {
     void fetch_within(std::int64_t pace, const Work& work) {
       if (!within_tiles) return work(Nothing{});
       work([&](std::int64_t i) {
-        if (i % kStepsPerFetch == 0) next.fetch(pace);
+        // Rare, so that compilers give the registers to the work.
+        if (__builtin_expect_with_probability(i % kStepsPerFetch == 0, 0, 0.97)) next.fetch(pace);
       });
     }
 
