@@ -83,11 +83,14 @@ BlockOfRows Plan::block(std::int64_t index) const {
   BlockOfRows block{problem->sequence(s), 0, 0, 0};
   const std::int64_t n_q = block.sequence.n_q, per_unit = blocks_per_unit(n_q);
   const std::int64_t rows = heads_per_unit * n_q, steps = ceil_div(rows, row_step);
+  // The first blocks take what does not divide, a step each.
+  const auto first = [&](std::int64_t i) {
+    return (i * (steps / per_unit) + std::min(i, steps % per_unit)) * row_step;
+  };
   const std::int64_t i = per_unit - 1 - index % per_unit;
-  const std::int64_t end = std::min(rows, (i + 1) * steps / per_unit * row_step);
   block.first_head = index / per_unit * heads_per_unit;
-  block.first_row = i * steps / per_unit * row_step;
-  block.n_rows = std::max(end - block.first_row, std::int64_t{0});
+  block.first_row = first(i);
+  block.n_rows = std::max(std::min(rows, first(i + 1)) - block.first_row, std::int64_t{0});
   return block;
 }
 
