@@ -1,7 +1,7 @@
 #include "lookback/hooks.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <cstdlib>
 
 #include "kernels/natural_log.hpp"
 #include "message.hpp"
@@ -67,8 +67,10 @@ std::int64_t RelativeBias::far_bucket(std::int64_t distance) const {
   }
   const std::int64_t exact = count / 2;
   if (distance < exact) return first + distance;
-  const double octave = std::log(static_cast<double>(distance) / static_cast<double>(exact)) /
-                        std::log(static_cast<double>(max_distance_) / static_cast<double>(exact));
+  const auto log_over_exact = [&](std::int64_t x) {
+    return kernels::natural_log(static_cast<double>(x) / static_cast<double>(exact));
+  };
+  const double octave = log_over_exact(distance) / log_over_exact(max_distance_);
   const auto large = exact + static_cast<std::int64_t>(octave * static_cast<double>(count - exact));
   return first + std::min(large, count - 1);
 }
