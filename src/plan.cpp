@@ -112,7 +112,9 @@ class Planner {
     // Whole tiles are the fastest; with few blocks for each thread it counts more that they are
     // alike.
     const bool many_blocks = plan.workers == 1 || plan.blocks >= kManyBlocks * plan.workers;
-    plan.row_step = plan.few_rows ? 1 : many_blocks ? kernels.many_rows.row_step : kernels.lanes;
+    plan.row_step = plan.few_rows ? kernels.few_rows.row_step
+                    : many_blocks ? kernels.many_rows.row_step
+                                  : kernels.lanes;
     plan.chunks = ceil_div(p.most_k, kernels::kChunk);
     const bool starved = plan.blocks < 2 * plan.workers && plan.workers > 1;
     if (plan.chunks > 1 && plan.blocks > 0 &&

@@ -96,11 +96,11 @@ inline void blend_panels(const Weights<T>& w, const S* v, std::int64_t v_stride,
   }
 }
 
-/// The rows and vectors of features of a blend tile, as many sums as a score tile has: narrow, so
-/// that a panel of 2 vectors of every value stays in L1, beside the weights.
-inline constexpr int kBlendVectors = 2;
+/// Rows of a tile that takes a panel of values: as many sums as a score tile has.
 template <class A>
-inline constexpr int kBlendRows = kTileKeys<A>* kTileVectors / kBlendVectors;
+constexpr int panel_rows() {
+  return kTileKeys<A> * kTileVectors / kPanelVectors;
+}
 
 /// The same for n_rows rows, tile by tile, values outside: the rows pass over one panel of values
 /// after the other.
@@ -108,9 +108,10 @@ template <class T, class A, class PerKey>
 inline void blend_rows(const Weights<T>& w, std::int64_t n_rows, const Panels<T>& v,
                        std::int64_t first_key, std::int64_t n_keys, const T* factor, T* blend,
                        std::int64_t blend_stride, const PerKey& per_key) {
-  constexpr std::int64_t lanes = kLanes<T, A>;
+  constexpr std::int64_t lanes = kLanes<T, A>, width = kPanelVectors * lanes;
+  constexpr int most_rows = panel_rows<A>();
   const auto panel = [&]<int Vectors>(std::int64_t c) {
-    const T* values = v.data + c / (2 * lanes) * v.step + first_key * v.stride;
+    const T* values = v.data + c / width * v.step + first_key * v.stride;
     std::int64_t r = 0;
     const auto rows = [&]<int Rows>() {
       for (; n_rows - r >= Rows; r += Rows) {
@@ -119,14 +120,14 @@ inline void blend_rows(const Weights<T>& w, std::int64_t n_rows, const Panels<T>
                                         blend + r * blend_stride + c, blend_stride, per_key);
       }
     };
-    rows.template operator()<kBlendRows<A>>();
-    if constexpr (kBlendRows < A >> 8) rows.template operator()<8>();
+    rows.template operator()<most_rows>();
+    if constexpr (most_rows > 8) rows.template operator()<8>();
     rows.template operator()<4>();
     rows.template operator()<2>();
     rows.template operator()<1>();
   };
   std::int64_t c = 0;
-  for (; blend_stride - c >= 2 * lanes; c += 2 * lanes) panel.template operator()<2>(c);
+  for (; blend_stride - c >= width; c += width) panel.template operator()<kPanelVectors>(c);
   if (c < blend_stride) panel.template operator()<1>(c);
 }
 

@@ -17,7 +17,10 @@ struct Panel {
   std::int64_t stride;
 };
 
-/// Rows cut into panels of 2 vectors of features. Row i of panel p: data + p * step + i * stride.
+/// Vectors of features of a panel: narrow, so that a panel of a block of values stays in L1.
+inline constexpr int kPanelVectors = 2;
+
+/// Rows cut into panels. Row i of panel p: data + p * step + i * stride.
 template <class T>
 struct Panels {
   const T* data;
@@ -78,7 +81,7 @@ inline Panel<T> load_rows(const Matrix& from, std::int64_t first, std::int64_t c
 template <class S, class T, class A>
 inline void copy_to_panels(const S* from, std::int64_t stride, std::int64_t features,
                            std::int64_t padded, std::int64_t step, T* to) {
-  constexpr std::int64_t lanes = kLanes<T, A>, width = 2 * lanes;
+  constexpr std::int64_t lanes = kLanes<T, A>, width = kPanelVectors * lanes;
   const auto at = [&](std::int64_t f) { return to + f / width * step + f % width; };
   std::int64_t f = 0;
   if (stride == 1) {
@@ -93,7 +96,7 @@ template <class T, class A>
 inline Panels<T> load_panels(const Matrix& from, std::int64_t first, std::int64_t count,
                              std::int64_t features, std::int64_t padded, bool many_uses,
                              T* scratch) {
-  constexpr std::int64_t width = 2 * kLanes<T, A>, step = kKeyBlock * width;
+  constexpr std::int64_t width = kPanelVectors * kLanes<T, A>, step = kKeyBlock * width;
   if (is_plain<T>(from, features, padded, many_uses)) {
     return {static_cast<const T*>(from.data) + first * from.row_stride, from.row_stride, width};
   }

@@ -20,13 +20,14 @@ struct ManyRows {
   static constexpr std::int64_t lanes = kLanes<T, A>;
   static constexpr std::int64_t kTileLanes = kTileVectors * lanes;
 
-  static_assert(kTileVectors == 3 && kTileLanes <= 64, "a tile's rows are the bits of one word");
+  static_assert(kTileLanes <= 64, "a tile's rows are the bits of one word");
+  static_assert(kTileVectors == 3, "see for_each_tile");
 
   static Sizes sizes(std::int64_t n_rows, std::int64_t d, std::int64_t d_v) {
     const std::int64_t rows = round_up(n_rows, lanes), stride = round_up(d_v, lanes);
     return {rows, stride,
             rows * d + (kKeyBlock + kTileKeys<A>)*kTileLanes + 2 * kTileLanes +
-                kKeyBlock * (copy_stride<T>(d) + round_up(stride, 2 * lanes))};
+                kKeyBlock * (copy_stride<T>(d) + round_up(stride, kPanelVectors * lanes))};
   }
 
   struct Scratch {
@@ -194,7 +195,7 @@ struct ManyRows {
       within_tiles = next.steps() > most_steps_at_once * tiles;
       if (within_tiles) {
         const std::int64_t blend_tiles =
-            ceil_div(block.n_rows, kBlendRows<A>) * ceil_div(block.d_v, kBlendVectors * lanes);
+            ceil_div(block.n_rows, panel_rows<A>()) * ceil_div(block.d_v, kPanelVectors * lanes);
         score_pace = next.pace(50, tiles * block.d / kStepsPerFetch);
         blend_pace = next.pace(50, blend_tiles * n / kStepsPerFetch);
       } else {
