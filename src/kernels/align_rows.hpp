@@ -105,7 +105,8 @@ struct AlignKernel {
       visible.template look<A>(block, tile.first_row, tile.n_rows, first, n);
       if (visible.none()) continue;
       const auto scratch = scratch_of(want, h, workspace, rest);
-      const auto keys = load_rows<T, A>(block.keys, first, n, block.d, block.d, true, scratch.keys);
+      const auto keys =
+          load_rows<T, A>(block.keys, first, n, block.d, block.d, false, scratch.keys);
       Many::template score<Vectors>(block, tile.first_row, first, keys, visible, scratch,
                                     [](const auto& score_one) { score_one(Nothing{}); });
       from = smaller(from, visible.from());
@@ -352,7 +353,8 @@ struct AlignKernel {
     fill(tile.weights, kKeyBlock * width, -kInfinity<T>);
     if (!visible.none()) {
       const auto scratch = scratch_of(want, 0, workspace, rest);
-      const auto keys = load_rows<T, A>(block.keys, first, n, block.d, block.d, true, scratch.keys);
+      const auto keys =
+          load_rows<T, A>(block.keys, first, n, block.d, block.d, false, scratch.keys);
       Many::template score<Vectors>(block, tile.first_row, first, keys, visible, scratch,
                                     [](const auto& score_one) { score_one(Nothing{}); });
       for (std::int64_t i = 0; i < (visible.to() - visible.from()) * width; i += lanes) {
