@@ -73,19 +73,24 @@ constexpr int tile_vectors(int rows) {
   return fitting > 8 ? 8 : fitting;
 }
 
-/// Rows rows against all features, panel by panel of up to Vectors vectors.
+/// Rows rows against all features, panel by panel of up to Vectors vectors. Values come into L1 a
+/// few keys before they are needed.
 template <int Rows, int Vectors, class T, class A, class S, class PerKey>
 inline void blend_panels(const Weights<T>& w, const S* v, std::int64_t v_stride,
                          std::int64_t n_keys, const T* factor, T* blend, std::int64_t blend_stride,
                          std::int64_t c, const PerKey& per_key) {
-  constexpr std::int64_t lanes = kLanes<T, A>;
+  constexpr std::int64_t lanes = kLanes<T, A>, keys_ahead = 16;
   while (blend_stride - c >= Vectors * lanes) {
-    if (c == 0) {
-      blend_tile<Rows, Vectors, T, A>(w, v, v_stride, n_keys, factor, blend, blend_stride, per_key);
-    } else {
-      blend_tile<Rows, Vectors, T, A>(w, v + c, v_stride, n_keys, factor, blend + c, blend_stride,
-                                      Nothing{});
-    }
+    const S* const values = v + c;
+    const auto per_value = [&](std::int64_t j) {
+      per_key(j);
+      const S* const later = values + (j + keys_ahead) * v_stride;
+      constexpr std::int64_t line = 64 / sizeof(S);
+#pragma GCC unroll 8
+      for (std::int64_t i = 0; i < Vectors * lanes; i += line) prefetch_near(later + i);
+    };
+    blend_tile<Rows, Vectors, T, A>(w, values, v_stride, n_keys, factor, blend + c, blend_stride,
+                                    per_value);
     c += Vectors * lanes;
   }
   if constexpr (Vectors > 1) {

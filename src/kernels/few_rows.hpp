@@ -60,12 +60,13 @@ struct FewRows {
   }
 
   /// How much of the next block is fetched while keys are scored, weighed, and values are blended:
-  /// about the share of each in the time. The pace matters: bursts are some 5 % slower.
-  static constexpr std::int64_t kPercentScoring = 50, kPercentWeighing = 25, kPercentBlending = 25;
+  /// about the share of each in the time. The pace matters: bursts, and rests, cost more than they
+  /// last.
+  static constexpr std::int64_t kPercentScoring = 45, kPercentWeighing = 20, kPercentBlending = 35;
   static constexpr int kFetchesPerSquare = lanes < 4 ? lanes : 4;
 
   /// scores[row][key] for up to a vector of keys; Rows rows. fetch() is called
-  /// kFetchesPerSquare times in each square of keys and features.
+  /// kFetchesPerSquare times in each square of keys and features. The next keys come into L1.
   template <int Rows, class S, class Fetch>
   static void score(const T* q, const S* k, std::int64_t k_stride, std::int64_t n_keys,
                     std::int64_t d, T* s, const Fetch& fetch) {
@@ -80,6 +81,7 @@ struct FewRows {
 #pragma GCC unroll 16
       for (int i = 0; i < lanes; ++i) {
         if (i % (lanes / kFetchesPerSquare) == 0) fetch();
+        prefetch_near(key[i] + lanes * k_stride + f);
 #pragma GCC unroll 8
         for (int r = 0; r < Rows; ++r)
           sum[r] = multiply_add(V(q[r * d + f + i]), feature[i], sum[r]);
@@ -125,10 +127,12 @@ struct FewRows {
                     const Scratch& scratch) {
     const std::int64_t stride = round_up(block.d_v, lanes);
     const Weights<T> weights{scratch.scores, kKeyBlock, 1};
-    const std::int64_t pace = next.pace(kPercentBlending, n_keys);
-    const auto fetch = [&](std::int64_t) { next.fetch(pace); };
     std::int64_t r = 0;
     const auto rows = [&]<int Rows>() {
+      constexpr std::int64_t width = tile_vectors<A>(Rows) * lanes;
+      const std::int64_t calls = ceil_div(stride, width) * n_keys;
+      const std::int64_t pace = next.pace(kPercentBlending * Rows / block.n_rows, calls);
+      const auto fetch = [&](std::int64_t) { next.fetch(pace); };
       for (; block.n_rows - r >= Rows; r += Rows) {
         blend_panels<Rows, tile_vectors<A>(Rows), T, A>(
             {weights.data + r * kKeyBlock, kKeyBlock, 1}, v, v_stride, n_keys, scratch.factor + r,
@@ -176,6 +180,8 @@ struct FewRows {
   static void softmax(const RowBlock<T>& block, std::int64_t n_keys, BlockFetch& next,
                       const State<T>& state, const Scratch& scratch) {
     const V rate(block.rate);
+    const std::int64_t vectors = block.n_rows * ceil_div(n_keys, lanes);
+    const std::int64_t pace = next.pace(kPercentWeighing, vectors + n_keys);
     block_maxima(block.n_rows, n_keys, scratch);
     for (std::int64_t r = 0; r < block.n_rows; r += lanes) {
       Softmax running = Softmax::at(state.max + r, state.sum + r);
@@ -186,6 +192,7 @@ struct FewRows {
     for (std::int64_t r = 0; r < block.n_rows; ++r) {
       const V origin[1] = {V(scratch.origin[r])};
       for (std::int64_t j = 0; j < n_keys; j += lanes) {
+        next.fetch(pace);
         T* s = scratch.scores + r * kKeyBlock + j;
         const V score = load<T, A>(s);
         V weight[1] = {score};
@@ -194,14 +201,13 @@ struct FewRows {
       }
     }
     with_rows(block.n_rows,
-              [&]<int Rows>() { add_weights<Rows>(block, n_keys, next, state, scratch); });
+              [&]<int Rows>() { add_weights<Rows>(block, n_keys, next, pace, state, scratch); });
   }
 
   /// Row sums, in key order, with the rows' chains of additions side by side in registers.
   template <int Rows>
   static void add_weights(const RowBlock<T>& block, std::int64_t n_keys, BlockFetch& next,
-                          const State<T>& state, const Scratch& scratch) {
-    const std::int64_t pace = next.pace(kPercentWeighing, n_keys);
+                          std::int64_t pace, const State<T>& state, const Scratch& scratch) {
     const T* weight[Rows];
     T sum[Rows];
     for (std::int64_t r = 0; r < Rows; ++r) {

@@ -205,6 +205,10 @@ inline Vec<T, A> load_widened(const S* from) {
 [[gnu::always_inline]] inline void prefetch(const void* p) {
   __builtin_prefetch(p, 0, 2);
 }
+/// The same into L1.
+[[gnu::always_inline]] inline void prefetch_near(const void* p) {
+  __builtin_prefetch(p, 0, 3);
+}
 
 template <class T, class A>
 using IntVec = xsimd::batch<IntOf<T>, A>;
