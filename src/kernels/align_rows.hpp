@@ -107,8 +107,9 @@ struct AlignKernel {
       const auto scratch = scratch_of(want, h, workspace, rest);
       const auto keys =
           load_rows<T, A>(block.keys, first, n, block.d, block.d, false, scratch.keys);
-      Many::template score<Vectors>(block, tile.first_row, first, keys, visible, scratch,
-                                    [](const auto& score_one) { score_one(Nothing{}); });
+      Many::template score<Vectors>(block, tile.first_row, keys, visible, scratch, Nothing{},
+                                    Nothing{});
+      Many::template change_and_hide<Vectors>(block, tile.first_row, first, visible, scratch);
       from = smaller(from, visible.from());
       to = greater(to, visible.to());
       add_head<Vectors>(tile, h, visible.from(), visible.to(), scratch.scores);
@@ -355,8 +356,9 @@ struct AlignKernel {
       const auto scratch = scratch_of(want, 0, workspace, rest);
       const auto keys =
           load_rows<T, A>(block.keys, first, n, block.d, block.d, false, scratch.keys);
-      Many::template score<Vectors>(block, tile.first_row, first, keys, visible, scratch,
-                                    [](const auto& score_one) { score_one(Nothing{}); });
+      Many::template score<Vectors>(block, tile.first_row, keys, visible, scratch, Nothing{},
+                                    Nothing{});
+      Many::template change_and_hide<Vectors>(block, tile.first_row, first, visible, scratch);
       for (std::int64_t i = 0; i < (visible.to() - visible.from()) * width; i += lanes) {
         store<T, A>(tile.weights + visible.from() * width + i, load<T, A>(scratch.scores + i));
       }

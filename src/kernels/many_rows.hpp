@@ -225,25 +225,27 @@ struct ManyRows {
     }
   };
 
-  /// Scores of the visible stretch [visible.from(), visible.to()) of the keys for a tile of rows
-  /// from row `tile` on, changed by the terms, -inf where hidden, and their maxima. keys: those
-  /// from `first` on. each(score_one) is called for each register tile and calls
-  /// score_one(per_feature); see score_tile.
-  template <int Vectors, class Each>
-  static void score(const RowBlock<T>& block, std::int64_t tile, std::int64_t first,
-                    const Panel<T>& keys, const VisibleKeys<Vectors * lanes>& visible,
-                    const Scratch& scratch, const Each& each) {
-    constexpr std::int64_t width = Vectors * lanes;
+  /// Scores of the visible stretch [visible.from(), visible.to()) of a block's keys for a tile of
+  /// rows from row `tile` on, and their maxima. per_tile, per_feature: see score_tiles.
+  template <int Vectors, class PerTile, class PerFeature>
+  static void score(const RowBlock<T>& block, std::int64_t tile, const Panel<T>& keys,
+                    const VisibleKeys<Vectors * lanes>& visible, const Scratch& scratch,
+                    const PerTile& per_tile, const PerFeature& per_feature) {
     const std::int64_t from = visible.from(), n = visible.to() - from;
     for (int v = 0; v < Vectors; ++v) store<T, A>(scratch.high + v * lanes, V(-kInfinity<T>));
-    const T* k = keys.data + from * keys.stride;
-    for (std::int64_t j = 0; j < n; j += kTileKeys<A>) {
-      each([&](const auto& per_feature) {
-        score_tile<Vectors, T, A>(scratch.queries + tile * block.d, k + j * keys.stride,
-                                  keys.stride, n - j, block.d, scratch.scores + j * width,
-                                  scratch.high, per_feature);
-      });
-    }
+    score_tiles<Vectors, T, A>(scratch.queries + tile * block.d, keys.data + from * keys.stride,
+                               keys.stride, n, block.d, scratch.scores, scratch.high, per_tile,
+                               per_feature);
+  }
+
+  /// Scores changed by the terms, -inf where hidden, and the maxima of what is left. first: the
+  /// block's first key.
+  template <int Vectors>
+  static void change_and_hide(const RowBlock<T>& block, std::int64_t tile, std::int64_t first,
+                              const VisibleKeys<Vectors * lanes>& visible,
+                              const Scratch& scratch) {
+    constexpr std::int64_t width = Vectors * lanes;
+    const std::int64_t from = visible.from(), n = visible.to() - from;
     const bool changed = block.terms && block.terms->change_scores();
     if (changed) {
       const std::int64_t n_rows = smaller(width, block.n_rows - tile);
@@ -277,17 +279,19 @@ struct ManyRows {
     constexpr std::int64_t rows_per_fetch = kTileLanes * kTileKeys<A> / kKeyBlock + 1;
     const bool last = tile + width >= block.n_rows;
     const std::int64_t next_tile = last ? 0 : tile + width;
-    std::int64_t row = 0;
-    score<Vectors>(block, tile, keys.first, keys.keys, visible, scratch,
-                   [&](const auto& score_one) {
-                     for (std::int64_t i = 0; i < rows_per_fetch && row < n_rows; ++i, ++row) {
-                       fetch_bias(block, tile + row, keys.first);
-                       fetch_mask(block, smaller(next_tile + row, block.n_rows - 1),
-                                  last ? keys.end : keys.first);
-                     }
-                     if (!keys.within_tiles) keys.next.fetch(keys.score_pace);
-                     keys.fetch_within(keys.score_pace, score_one);
-                   });
+    std::int64_t row = block.terms || block.visibility ? 0 : n_rows;
+    const auto per_tile = [&] {
+      for (std::int64_t i = 0; i < rows_per_fetch && row < n_rows; ++i, ++row) {
+        fetch_bias(block, tile + row, keys.first);
+        fetch_mask(block, smaller(next_tile + row, block.n_rows - 1),
+                   last ? keys.end : keys.first);
+      }
+      if (!keys.within_tiles) keys.next.fetch(keys.score_pace);
+    };
+    keys.fetch_within(keys.score_pace, [&](const auto& per_feature) {
+      score<Vectors>(block, tile, keys.keys, visible, scratch, per_tile, per_feature);
+    });
+    change_and_hide<Vectors>(block, tile, keys.first, visible, scratch);
     const std::int64_t from = visible.from(), n = visible.to() - from;
     softmax<Vectors>(n, block.rate, state.max + tile, state.sum + tile, scratch);
     const std::int64_t stride = round_up(block.d_v, lanes);

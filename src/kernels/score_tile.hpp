@@ -15,52 +15,57 @@ inline constexpr int kTileKeys = kRegisters<A> == 32 ? 8 : 4;
 
 /// What a tile does while features, or keys, go by: nothing.
 struct Nothing {
-  void operator()(std::int64_t) const {}
+  void operator()(auto...) const {}
 };
 
 /// s[key][row] = q_row . k_key, one chain of multiply-adds over ascending features from 0.
-/// q is [d][Vectors * lanes]; n_keys <= kTileKeys keys are read, all kTileKeys rows of s written.
-/// high is raised to each row's largest. per_feature(f) is called before feature f. A function of
-/// its own, so that its registers are its own.
-template <int Vectors, class T, class A, class PerFeature>
-[[gnu::noinline]] inline void score_tile(const T* q, const T* k, std::int64_t k_stride,
-                                         std::int64_t n_keys, std::int64_t d, T* s, T* high,
-                                         const PerFeature& per_feature) {
+/// q is [d][Vectors * lanes]; n_keys keys are read, and whole tiles of s written, the rest of the
+/// last one with the last key. high is raised to each row's largest. per_tile() is called before
+/// each tile of keys, per_feature(f) before feature f of each. A function of its own, so that its
+/// registers are its own.
+template <int Vectors, class T, class A, class PerTile, class PerFeature>
+[[gnu::noinline]] inline void score_tiles(const T* q, const T* k, std::int64_t k_stride,
+                                          std::int64_t n_keys, std::int64_t d, T* s, T* high,
+                                          const PerTile& per_tile, const PerFeature& per_feature) {
   constexpr int keys = kTileKeys<A>, lanes = kLanes<T, A>;
-  const T* key[keys];
-  Vec<T, A> sum[keys][Vectors];
-#pragma GCC unroll 8
-  for (int c = 0; c < keys; ++c) {
-    key[c] = k + (c < n_keys ? c : n_keys - 1) * k_stride;
-#pragma GCC unroll 8
-    for (int v = 0; v < Vectors; ++v) sum[c][v] = Vec<T, A>(T(0));
-  }
-  for (std::int64_t f = 0; f < d; ++f) {
-    per_feature(f);
-    Vec<T, A> row[Vectors];
-#pragma GCC unroll 8
-    for (int v = 0; v < Vectors; ++v) {
-      row[v] = load<T, A>(q + (f * Vectors + v) * lanes);
-      keep_in_register(row[v]);
-    }
+  for (std::int64_t j = 0; j < n_keys; j += keys) {
+    per_tile();
+    const T* key[keys];
+    Vec<T, A> sum[keys][Vectors];
 #pragma GCC unroll 8
     for (int c = 0; c < keys; ++c) {
-      const Vec<T, A> feature(key[c][f]);
+      key[c] = k + (j + c < n_keys ? j + c : n_keys - 1) * k_stride;
 #pragma GCC unroll 8
-      for (int v = 0; v < Vectors; ++v) sum[c][v] = multiply_add(feature, row[v], sum[c][v]);
+      for (int v = 0; v < Vectors; ++v) sum[c][v] = Vec<T, A>(T(0));
     }
-  }
+    for (std::int64_t f = 0; f < d; ++f) {
+      per_feature(f);
+      Vec<T, A> row[Vectors];
 #pragma GCC unroll 8
-  for (int c = 0; c < keys; ++c) {
+      for (int v = 0; v < Vectors; ++v) {
+        row[v] = load<T, A>(q + (f * Vectors + v) * lanes);
+        keep_in_register(row[v]);
+      }
 #pragma GCC unroll 8
-    for (int v = 0; v < Vectors; ++v) store<T, A>(s + (c * Vectors + v) * lanes, sum[c][v]);
-  }
+      for (int c = 0; c < keys; ++c) {
+        const Vec<T, A> feature(key[c][f]);
 #pragma GCC unroll 8
-  for (int v = 0; v < Vectors; ++v) {
-    Vec<T, A> most = load<T, A>(high + v * lanes);
+        for (int v = 0; v < Vectors; ++v) sum[c][v] = multiply_add(feature, row[v], sum[c][v]);
+      }
+    }
+    T* const to = s + j * Vectors * lanes;
 #pragma GCC unroll 8
-    for (int c = 0; c < keys; ++c) most = larger(most, sum[c][v]);
-    store<T, A>(high + v * lanes, most);
+    for (int c = 0; c < keys; ++c) {
+#pragma GCC unroll 8
+      for (int v = 0; v < Vectors; ++v) store<T, A>(to + (c * Vectors + v) * lanes, sum[c][v]);
+    }
+#pragma GCC unroll 8
+    for (int v = 0; v < Vectors; ++v) {
+      Vec<T, A> most = load<T, A>(high + v * lanes);
+#pragma GCC unroll 8
+      for (int c = 0; c < keys; ++c) most = larger(most, sum[c][v]);
+      store<T, A>(high + v * lanes, most);
+    }
   }
 }
 

@@ -119,6 +119,13 @@ inline Vec<T, A> multiply_unless_below(const Vec<T, A>& x, const Vec<T, A>& low,
   } else if constexpr (is_avx512<A>) {
     return Vec<T, A>(_mm512_maskz_mul_pd(_mm512_cmp_pd_mask(x, low, _CMP_NLT_UQ), a, b));
   }
+#elif defined(__AVX2__)
+  // GCC 12 compares twice to choose between zero and something.
+  if constexpr (std::is_same_v<T, float>) {
+    return Vec<T, A>(_mm256_andnot_ps(_mm256_cmp_ps(x, low, _CMP_LT_OQ), a * b));
+  } else {
+    return Vec<T, A>(_mm256_andnot_pd(_mm256_cmp_pd(x, low, _CMP_LT_OQ), a * b));
+  }
 #endif
   return choose(x < low, Vec<T, A>(T(0)), a * b);
 }
