@@ -40,6 +40,8 @@ template <int Rows, int Vectors, class T, class A, class S, class PerKey>
     }
   }
   const T* weight = w.data;
+  // 2 to 4 % where a neighbour shares the core and every instruction counts.
+#pragma GCC unroll 2
   for (std::int64_t j = 0; j < n_keys; ++j, weight += w.key_stride, v += v_stride) {
     per_key(j);
     Vec<T, A> value[Vectors];
