@@ -1,11 +1,27 @@
-// An array of random numbers in [-1, 1), aligned to a cache line.
+// An array of random numbers, aligned to a cache line.
 #pragma once
 
+#include <bit>
 #include <cstdint>
+#include <lookback/tensor.hpp>
 #include <memory>
 #include <new>
+#include <type_traits>
 
 namespace lookback::bench {
+
+/// In [-1, 1); float16 has a random sign and mantissa, and lies within 1/4 and 1/2.
+template <class T>
+T random_element(std::uint32_t seed) {
+  const float x = static_cast<float>(static_cast<std::int32_t>(seed)) * 0x1p-31f;
+  if constexpr (std::is_same_v<T, bfloat16>) {
+    return {static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(x) >> 16)};
+  } else if constexpr (std::is_same_v<T, float16>) {
+    return {static_cast<std::uint16_t>((seed >> 16 & 0x83ff) | 0x3400)};
+  } else {
+    return static_cast<T>(x);
+  }
+}
 
 template <class T>
 class Buffer {
@@ -17,8 +33,7 @@ class Buffer {
     // page faults of arrays of gigabytes.
     for (std::int64_t i = 0; i < size; ++i) {
       seed = seed * 1664525u + 1013904223u;
-      data_.get()[i] =
-          static_cast<T>(static_cast<float>(static_cast<std::int32_t>(seed)) * 0x1p-31f);
+      data_.get()[i] = random_element<T>(seed);
     }
   }
 

@@ -29,6 +29,14 @@ std::vector<Shape> standard_shapes() {
   for (const std::int64_t n_k : {4096, 16384, 65536}) {
     shapes.push_back({.heads = 32, .n_q = 1, .n_k = n_k, .d = 128});
   }
+  const Shape decode{.heads = 32, .n_q = 1, .n_k = 16384, .d = 128};
+  for (const Type type : {Type::bfloat16, Type::float16}) {
+    shapes.push_back(decode);
+    shapes.back().type = type;
+  }
+  shapes.push_back(decode);  // 8 query heads on each key-value head
+  shapes.back().kv_heads = decode.heads;
+  shapes.back().heads = 8 * decode.heads;
   return shapes;
 }
 
@@ -77,10 +85,13 @@ Request parse(int argc, char** argv, CLI::App& app) {
   size("--kv-heads", shape.kv_heads, "key-value heads (as many as query heads)");
   size("--batch", shape.batch, "sequences (1)");
   of_shape.push_back(app.add_flag("--causal", shape.causal, "the last query at the last key"));
-  const std::map<std::string, Type> types{{"float32", Type::float32}, {"float64", Type::float64}};
+  std::map<std::string, Type> types;
+  for (const Type type : {Type::float32, Type::float64, Type::bfloat16, Type::float16}) {
+    types[lookback::name_of(type)] = type;
+  }
   of_shape.push_back(app.add_option("--dtype", shape.type, "of all arrays (float32)")
                          ->transform(CLI::CheckedTransformer(types))
-                         ->option_text("float32|float64"));
+                         ->option_text("float32|float64|bfloat16|float16"));
   app.add_option("--threads", request.threads, "one or several counts (1 2)")
       ->check(CLI::Range(1, 1024));
   app.add_option("--turns", request.turns, "turns per row (15)")->check(CLI::Range(1, 100000));

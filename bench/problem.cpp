@@ -76,10 +76,14 @@ Problem::Problem(const Shape& shape, int threads) : shape_(shape) {
   options_.threads = threads;
   options_.causal = shape.causal;
   if (shape.causal) options_.position = Position::bottom_right();
-  if (shape.type == Type::float32) {
-    make_arrays<float>();
-  } else {
+  if (shape.type == Type::float64) {
     make_arrays<double>();
+  } else if (shape.type == Type::bfloat16) {
+    make_arrays<bfloat16>();
+  } else if (shape.type == Type::float16) {
+    make_arrays<float16>();
+  } else {
+    make_arrays<float>();
   }
 }
 

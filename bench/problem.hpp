@@ -11,7 +11,7 @@
 namespace lookback::bench {
 
 struct Shape {
-  Type type = Type::float32;
+  Type type = Type::float32;  // of all arrays
   std::int64_t batch = 1;
   std::int64_t heads = 1;
   std::int64_t kv_heads = 0;  // 0: as many as heads

@@ -47,7 +47,8 @@ Turn sized_turn(int threads, double units, Work work) {
 
 const FmaLoop& fma_loop(Type type, Feed feed) {
   const PeakLoops& loops = peak_loops(active_target());
-  const FmaLoops& of_type = type == Type::float32 ? loops.float32 : loops.float64;
+  // 16-bit storage is computed in float32.
+  const FmaLoops& of_type = type == Type::float64 ? loops.float64 : loops.float32;
   return feed == Feed::registers ? of_type.from_registers : of_type.from_l1;
 }
 
