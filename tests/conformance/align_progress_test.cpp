@@ -18,11 +18,11 @@ using lookback::Type;
 
 namespace {
 
-/// Takes two threads a few tenths of a second.
+/// Takes two threads most of a second: reports come some twenty times in one.
 const AnyProblem& large() {
   static const AnyProblem p = [] {
-    AnyProblem made(Type::float32, 2, 4, 1, LOOKBACK_TEST_SANITIZED ? 700 : 3000,
-                    LOOKBACK_TEST_SANITIZED ? 700 : 3000, 32, 4);
+    AnyProblem made(Type::float32, 2, 4, 1, LOOKBACK_TEST_SANITIZED ? 700 : 5000,
+                    LOOKBACK_TEST_SANITIZED ? 700 : 5000, 32, 4);
     Random random(test_seed());
     for (AnyArray* a : {&made.q, &made.k, &made.v}) a->fill([&] { return random.normal(); });
     return made;
