@@ -274,8 +274,8 @@ struct ManyRows {
       if (visible.none()) return;
     }
     keys.load(block, scratch);
-    // What comes next is fetched a little at a time: what follows the block, this tile's bias, the
-    // next tile's mask.
+    // What comes next is fetched a little at a time: what follows the block, and, if there is any,
+    // this tile's bias and the next tile's mask.
     constexpr std::int64_t rows_per_fetch = kTileLanes * kTileKeys<A> / kKeyBlock + 1;
     const bool last = tile + width >= block.n_rows;
     const std::int64_t next_tile = last ? 0 : tile + width;
