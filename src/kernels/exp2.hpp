@@ -38,11 +38,13 @@ template <class T, class A, int n>
   using E = Exp2<T>;
   using V = Vec<T, A>;
   constexpr int terms = sizeof(E::c) / sizeof(T);
-  V shifted[n], fraction[n], power[n];
+  V shifted[n], whole[n], fraction[n], power[n];
 #pragma GCC unroll 8
   for (int i = 0; i < n; ++i) shifted[i] = x[i] + V(E::round);
 #pragma GCC unroll 8
-  for (int i = 0; i < n; ++i) fraction[i] = x[i] - (shifted[i] - V(E::round));
+  for (int i = 0; i < n; ++i) whole[i] = shifted[i] - V(E::round);
+#pragma GCC unroll 8
+  for (int i = 0; i < n; ++i) fraction[i] = x[i] - whole[i];
 #pragma GCC unroll 8
   for (int i = 0; i < n; ++i) {
     power[i] = multiply_add(V(E::c[terms - 1]), fraction[i], V(E::c[terms - 2]));
@@ -54,11 +56,10 @@ template <class T, class A, int n>
       power[i] = multiply_add(power[i], fraction[i], V(t < 0 ? T(1) : E::c[t < 0 ? 0 : t]));
     }
   }
-  // A multiplication and not an addition to the exponent, because it keeps NaN.
 #pragma GCC unroll 8
   for (int i = 0; i < n; ++i) {
-    const V scale = shift_bits_left<E::mantissa_bits>(shifted[i]);
-    x[i] = multiply_unless_below(x[i], V(E::smallest), power[i], scale);
+    x[i] =
+        scale_unless_below<E::mantissa_bits>(x[i], V(E::smallest), power[i], whole[i], shifted[i]);
   }
 }
 

@@ -109,25 +109,36 @@ inline Vec<T, A> shift_bits_left(const Vec<T, A>& x) {
 #endif
 }
 
-/// 0 where x < low, whatever a and b are; elsewhere, and where x is NaN, a * b.
+/// x, but 0 where the mask is set.
 template <class T, class A>
-inline Vec<T, A> multiply_unless_below(const Vec<T, A>& x, const Vec<T, A>& low, const Vec<T, A>& a,
-                                       const Vec<T, A>& b) {
-#if defined(__AVX512F__)
-  if constexpr (is_avx512<A> && std::is_same_v<T, float>) {
-    return Vec<T, A>(_mm512_maskz_mul_ps(_mm512_cmp_ps_mask(x, low, _CMP_NLT_UQ), a, b));
-  } else if constexpr (is_avx512<A>) {
-    return Vec<T, A>(_mm512_maskz_mul_pd(_mm512_cmp_pd_mask(x, low, _CMP_NLT_UQ), a, b));
-  }
-#elif defined(__AVX2__)
+inline Vec<T, A> zero_where(const Mask<T, A>& mask, const Vec<T, A>& x) {
+#if defined(__AVX2__) && !defined(__AVX512F__)
   // GCC 12 compares twice to choose between zero and something.
   if constexpr (std::is_same_v<T, float>) {
-    return Vec<T, A>(_mm256_andnot_ps(_mm256_cmp_ps(x, low, _CMP_LT_OQ), a * b));
+    return Vec<T, A>(_mm256_andnot_ps(mask, x));
   } else {
-    return Vec<T, A>(_mm256_andnot_pd(_mm256_cmp_pd(x, low, _CMP_LT_OQ), a * b));
+    return Vec<T, A>(_mm256_andnot_pd(mask, x));
+  }
+#else
+  return choose(mask, Vec<T, A>(T(0)), x);
+#endif
+}
+
+/// 0 where x < low, whatever the rest is; elsewhere, and where x is NaN, a * 2^exponent, which must
+/// be normal or NaN. biased holds the exponent plus the type's bias in its low bits.
+template <int MantissaBits, class T, class A>
+inline Vec<T, A> scale_unless_below(const Vec<T, A>& x, const Vec<T, A>& low, const Vec<T, A>& a,
+                                    [[maybe_unused]] const Vec<T, A>& exponent,
+                                    [[maybe_unused]] const Vec<T, A>& biased) {
+#if defined(__AVX512F__)
+  if constexpr (is_avx512<A> && std::is_same_v<T, float>) {
+    return Vec<T, A>(_mm512_maskz_scalef_ps(_mm512_cmp_ps_mask(x, low, _CMP_NLT_UQ), a, exponent));
+  } else if constexpr (is_avx512<A>) {
+    return Vec<T, A>(_mm512_maskz_scalef_pd(_mm512_cmp_pd_mask(x, low, _CMP_NLT_UQ), a, exponent));
   }
 #endif
-  return choose(x < low, Vec<T, A>(T(0)), a * b);
+  // A multiplication and not an addition to the exponent, because it keeps NaN.
+  return zero_where(x < low, a * shift_bits_left<MantissaBits>(biased));
 }
 
 /// x = 2^exponent * mantissa, mantissa in [1, 2), for positive normal x. NaN has a NaN mantissa.
