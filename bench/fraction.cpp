@@ -26,10 +26,12 @@ std::vector<Shape> standard_shapes() {
   shapes.push_back({.n_q = 2048, .n_k = 2048, .d = 128, .causal = true});
   shapes.push_back({.batch = 8, .heads = 12, .n_q = 128, .n_k = 128, .d = 32});
   shapes.push_back({.type = Type::float64, .n_q = 2048, .n_k = 2048, .d = 64});
+  Shape decode{.heads = 32, .n_q = 1, .d = 128};
   for (const std::int64_t n_k : {4096, 16384, 65536}) {
-    shapes.push_back({.heads = 32, .n_q = 1, .n_k = n_k, .d = 128});
+    decode.n_k = n_k;
+    shapes.push_back(decode);
   }
-  const Shape decode{.heads = 32, .n_q = 1, .n_k = 16384, .d = 128};
+  decode.n_k = 16384;
   for (const Type type : {Type::bfloat16, Type::float16}) {
     shapes.push_back(decode);
     shapes.back().type = type;

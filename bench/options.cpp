@@ -96,18 +96,7 @@ void compare_window(const Options& plain) {
 }
 
 void compare_storage(const Arrays& a, const Options& plain) {
-  std::vector<bfloat16> q(n * d), k(n * d), v(n * d), out(n * d);
-  const auto narrow = [](const Buffer<float>& from, std::vector<bfloat16>& to) {
-    for (std::size_t i = 0; i < to.size(); ++i) {
-      std::uint32_t bits;
-      std::copy_n(reinterpret_cast<const char*>(from.data() + i), 4,
-                  reinterpret_cast<char*>(&bits));
-      to[i].bits = static_cast<std::uint16_t>(bits >> 16);
-    }
-  };
-  narrow(a.q, q);
-  narrow(a.k, k);
-  narrow(a.v, v);
+  const Buffer<bfloat16> q(n * d, 1), k(n * d, 2), v(n * d, 3), out(n * d);
   compare(
       "bfloat16 storage", 1.10, [&] { a.attend(plain, n); },
       [&] {

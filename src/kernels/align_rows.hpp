@@ -90,6 +90,17 @@ struct AlignKernel {
     finish<width>(tile);
   }
 
+  /// scratch.scores of a head for the visible ones of the n keys from `first` on.
+  template <int Vectors>
+  static void score(const Tile& tile, const RowBlock<T>& block, std::int64_t first, std::int64_t n,
+                    const VisibleKeys<Vectors * lanes>& visible,
+                    const typename Many::Scratch& scratch) {
+    const auto keys = load_rows<T, A>(block.keys, first, n, block.d, block.d, false, scratch.keys);
+    Many::template score<Vectors>(block, tile.first_row, keys, visible, scratch, Nothing{},
+                                  Nothing{});
+    Many::template change_and_hide<Vectors>(block, tile.first_row, first, visible, scratch);
+  }
+
   /// Keys [from, to) of the block at key `first` that some row of some head sees; their weights,
   /// over the heads.
   template <int Vectors>
@@ -105,11 +116,7 @@ struct AlignKernel {
       visible.template look<A>(block, tile.first_row, tile.n_rows, first, n);
       if (visible.none()) continue;
       const auto scratch = scratch_of(want, h, workspace, rest);
-      const auto keys =
-          load_rows<T, A>(block.keys, first, n, block.d, block.d, false, scratch.keys);
-      Many::template score<Vectors>(block, tile.first_row, keys, visible, scratch, Nothing{},
-                                    Nothing{});
-      Many::template change_and_hide<Vectors>(block, tile.first_row, first, visible, scratch);
+      score<Vectors>(tile, block, first, n, visible, scratch);
       from = smaller(from, visible.from());
       to = greater(to, visible.to());
       add_head<Vectors>(tile, h, visible.from(), visible.to(), scratch.scores);
@@ -354,11 +361,7 @@ struct AlignKernel {
     fill(tile.weights, kKeyBlock * width, -kInfinity<T>);
     if (!visible.none()) {
       const auto scratch = scratch_of(want, 0, workspace, rest);
-      const auto keys =
-          load_rows<T, A>(block.keys, first, n, block.d, block.d, false, scratch.keys);
-      Many::template score<Vectors>(block, tile.first_row, keys, visible, scratch, Nothing{},
-                                    Nothing{});
-      Many::template change_and_hide<Vectors>(block, tile.first_row, first, visible, scratch);
+      score<Vectors>(tile, block, first, n, visible, scratch);
       for (std::int64_t i = 0; i < (visible.to() - visible.from()) * width; i += lanes) {
         store<T, A>(tile.weights + visible.from() * width + i, load<T, A>(scratch.scores + i));
       }

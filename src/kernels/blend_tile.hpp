@@ -87,7 +87,7 @@ inline void blend_panels(const Weights<T>& w, const S* v, std::int64_t v_stride,
     const auto per_value = [&](std::int64_t j) {
       per_key(j);
       const S* const later = values + (j + keys_ahead) * v_stride;
-      constexpr std::int64_t line = 64 / sizeof(S);
+      constexpr std::int64_t line = kCacheLine / std::int64_t{sizeof(S)};
 #pragma GCC unroll 8
       for (std::int64_t i = 0; i < Vectors * lanes; i += line) prefetch_near(later + i);
     };

@@ -15,7 +15,6 @@ template <>
 struct Exp2<float> {  // 2.6e-9 before rounding, at most 1.01 ulp after
   static constexpr float c[] = {0x1.62e432p-1f, 0x1.ebfbe2p-3f,  0x1.c6ae72p-5f,
                                 0x1.3b270ep-7f, 0x1.5f7276p-10f, 0x1.470b4ap-13f};
-  static constexpr int mantissa_bits = 23;
   static constexpr float smallest = -126;
   static constexpr float round = 0x1.8p23f + 127;  // leaves round(x) + 127 in the low bits
 };
@@ -26,7 +25,6 @@ struct Exp2<double> {  // 1.8e-17 before rounding
       0x1.62e42fefa39f3p-1,  0x1.ebfbdff82c598p-3,  0x1.c6b08d7048f31p-5,  0x1.3b2ab6fba1e1cp-7,
       0x1.5d87fe7bbbe54p-10, 0x1.43091309611b8p-13, 0x1.ffcbee3af48b0p-17, 0x1.62bfd49ebfb96p-20,
       0x1.b54167ce0934bp-24, 0x1.e605f99bf7beap-28, 0x1.c06342a55c055p-32};
-  static constexpr int mantissa_bits = 52;
   static constexpr double smallest = -1022;
   static constexpr double round = 0x1.8p52 + 1023;
 };
@@ -58,8 +56,7 @@ template <class T, class A, int n>
   }
 #pragma GCC unroll 8
   for (int i = 0; i < n; ++i) {
-    x[i] =
-        scale_unless_below<E::mantissa_bits>(x[i], V(E::smallest), power[i], whole[i], shifted[i]);
+    x[i] = scale_unless_below(x[i], V(E::smallest), power[i], whole[i], shifted[i]);
   }
 }
 

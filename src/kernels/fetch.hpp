@@ -41,7 +41,7 @@ class BlockFetch {
     due_ += pace;
     for (; due_ >= kWholeStep && rows_ > 0; due_ -= kWholeStep) {
       for (const Stream& s : streams_) prefetch(s.row + byte_);
-      byte_ += kLine;
+      byte_ += kCacheLine;
       if (byte_ < row_end_) continue;
       byte_ = 0;
       --rows_;
@@ -50,7 +50,6 @@ class BlockFetch {
   }
 
  private:
-  static constexpr std::int64_t kLine = 64;
   static constexpr std::int64_t kWholeStep = 1024;  // paces are fractions of it
 
   struct Stream {
@@ -67,7 +66,7 @@ class BlockFetch {
   BlockFetch(const Stream (&streams)[4], std::int64_t rows, std::int64_t row_end)
       : row_end_(row_end),
         rows_(row_end > 0 ? rows : 0),
-        steps_(rows_ * ((row_end_ + kLine - 1) / kLine)) {
+        steps_(rows_ * (ceil_div(row_end_, kCacheLine))) {
     for (int i = 0; i < 4; ++i) streams_[i] = streams[i];
   }
   /// Both halves of keys and of values.
@@ -88,7 +87,7 @@ class BlockFetch {
 [[gnu::always_inline]] inline void fetch_bytes(const void* from, std::int64_t bytes) {
   if (bytes <= 0) return;
   const char* start = static_cast<const char*>(from);
-  for (std::int64_t at = 0; at < bytes; at += 64) prefetch(start + at);
+  for (std::int64_t at = 0; at < bytes; at += kCacheLine) prefetch(start + at);
   prefetch(start + bytes - 1);  // where it does not start with a line
 }
 

@@ -129,14 +129,14 @@ struct FewRows {
     const Weights<T> weights{scratch.scores, kKeyBlock, 1};
     std::int64_t r = 0;
     const auto rows = [&]<int Rows>() {
-      constexpr std::int64_t width = tile_vectors<A>(Rows) * lanes;
-      const std::int64_t calls = ceil_div(stride, width) * n_keys;
+      constexpr int vectors = tile_vectors<A>(Rows);
+      const std::int64_t calls = ceil_div(stride, vectors * lanes) * n_keys;
       const std::int64_t pace = next.pace(kPercentBlending * Rows / block.n_rows, calls);
       const auto fetch = [&](std::int64_t) { next.fetch(pace); };
       for (; block.n_rows - r >= Rows; r += Rows) {
-        blend_panels<Rows, tile_vectors<A>(Rows), T, A>(
-            {weights.data + r * kKeyBlock, kKeyBlock, 1}, v, v_stride, n_keys, scratch.factor + r,
-            state.blend + r * stride, stride, 0, fetch);
+        blend_panels<Rows, vectors, T, A>({weights.data + r * kKeyBlock, kKeyBlock, 1}, v, v_stride,
+                                          n_keys, scratch.factor + r, state.blend + r * stride,
+                                          stride, 0, fetch);
       }
     };
     if constexpr (kMaxRows > 4) rows.template operator()<8>();

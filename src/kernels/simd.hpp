@@ -126,7 +126,7 @@ inline Vec<T, A> zero_where(const Mask<T, A>& mask, const Vec<T, A>& x) {
 
 /// 0 where x < low, whatever the rest is; elsewhere, and where x is NaN, a * 2^exponent, which must
 /// be normal or NaN. biased holds the exponent plus the type's bias in its low bits.
-template <int MantissaBits, class T, class A>
+template <class T, class A>
 inline Vec<T, A> scale_unless_below(const Vec<T, A>& x, const Vec<T, A>& low, const Vec<T, A>& a,
                                     [[maybe_unused]] const Vec<T, A>& exponent,
                                     [[maybe_unused]] const Vec<T, A>& biased) {
@@ -138,7 +138,7 @@ inline Vec<T, A> scale_unless_below(const Vec<T, A>& x, const Vec<T, A>& low, co
   }
 #endif
   // A multiplication and not an addition to the exponent, because it keeps NaN.
-  return zero_where(x < low, a * shift_bits_left<MantissaBits>(biased));
+  return zero_where(x < low, a * shift_bits_left<std::numeric_limits<T>::digits - 1>(biased));
 }
 
 /// x = 2^exponent * mantissa, mantissa in [1, 2), for positive normal x. NaN has a NaN mantissa.
@@ -218,6 +218,8 @@ inline Vec<T, A> load_widened(const S* from) {
     return load<T, A>(to);
   }
 }
+
+inline constexpr std::int64_t kCacheLine = 64;
 
 /// Fetches the cache line at p into L2, if there is memory at p.
 [[gnu::always_inline]] inline void prefetch(const void* p) {
